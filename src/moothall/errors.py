@@ -43,7 +43,9 @@ MootError
     └── ProviderRefused      a provider that rejects the key, the model or the address
 """
 
+import shlex
 import sys
+from importlib.util import find_spec
 from typing import ClassVar, Final, Literal
 
 DISTRIBUTION: Final = "moothall"
@@ -139,11 +141,23 @@ class NotStarted(CallerError): ...
 class MissingExtra(CallerError): ...
 
 
+_INSTALLS: Final = {
+    "/pipx/venvs/": 'pipx install --force "{package}"',
+    "/uv/tools/": 'uv tool install "{package}"',
+    # Of `uvx`, whose environments are in its cache.
+    "/uv/archive-": f'uvx --from "{{package}}" {DISTRIBUTION}',
+}
+"""How Moot is installed, by a part of the path of its environment."""
+
+
 def describe_install(extra: str) -> str:
     """The command that installs what an optional part of Moot needs, in the way in which Moot itself was installed."""
-    ways = {"/pipx/venvs/": "pipx install --force", "/uv/tools/": "uv tool install"}
-    way = next((way for place, way in ways.items() if place in sys.prefix), "pip install")
-    return f'{way} "{DISTRIBUTION}[{extra}]"'
+    usual = 'pip install "{package}"'
+    if find_spec("pip") is None:
+        # An environment that uv made has no pip.
+        usual = f'uv pip install --python {shlex.quote(sys.executable)} "{{package}}"'
+    way = next((way for place, way in _INSTALLS.items() if place in sys.prefix), usual)
+    return way.replace("{package}", f"{DISTRIBUTION}[{extra}]")
 
 
 class WorldError(MootError):

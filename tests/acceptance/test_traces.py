@@ -13,6 +13,8 @@ from tests.acceptance.doors import DEADLINE, Cli
 from tests.acceptance.server import Client, Server
 from tests.support.otlp_receiver import OtlpReceiver
 
+from moothall.errors import describe_install
+
 DEMO = "debate"
 STOP_SECONDS = 20.0
 """Far less than a collector may take to answer, far more than a busy machine needs."""
@@ -219,7 +221,7 @@ def test_traces_without_their_packages_are_one_sentence(tmp_path: Path) -> None:
     refused = cli.fresh("serve", "--port", "0", code=2)
     assert (refused.out, refused.err) == (
         "",
-        'moot: traces need extra packages: pip install "moothall[otel]"\n',
+        f"moot: traces need extra packages: {describe_install('otel')}\n",
     )
 
     def look(**environ: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from tests.support.temporal_server import TemporalServer
 from moothall.app.shared_runner import SharedRunner
 from moothall.domain.roster import Seat
 from moothall.engine.session_loop import ParticipantFactory
-from moothall.errors import BadSetting, UnknownPlatform
+from moothall.errors import BadSetting, UnknownPlatform, describe_install
 from moothall.ledgers import temporal_queue
 from moothall.ledgers.postgres import PostgresLedger
 from moothall.ledgers.postgres_queue import build_worker_name
@@ -241,7 +241,7 @@ def test_without_the_package_a_worker_names_what_to_install(
     result = CliRunner().invoke(worker, [])
     assert (result.exit_code, result.stderr) == (
         2,
-        'moot: Temporal needs an extra package: pip install "moothall[temporal]"\n',
+        f"moot: Temporal needs an extra package: {describe_install('temporal')}\n",
     )
     monkeypatch.setenv("MOOT_LEDGER", "ledger.db")
     assert "workers share a PostgreSQL ledger" in CliRunner().invoke(worker, []).stderr

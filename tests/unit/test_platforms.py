@@ -2,16 +2,21 @@
 
 import pytest
 
+from moothall.app.plugins import load_kinds
 from moothall.errors import UnknownPlatform
 from moothall.participants.platforms import (
     SERVER,
     Platform,
     ProviderKey,
+    describe_model,
     find_address,
     find_key,
     find_key_variable,
+    find_named_platform,
     find_platforms,
+    find_same_model,
     list_providers,
+    name_model,
     parse_platform,
 )
 
@@ -168,8 +173,61 @@ def test_platforms_are_found_by_the_keys_in_the_environment() -> None:
 def test_a_server_that_stands_in_for_openai_is_found_by_its_address() -> None:
     environ = {"OPENAI_BASE_URL": "http://h:1/v1/", "OPENAI_API_KEY": "o", "GROQ_API_KEY": "g"}
     assert find_platforms(environ) == ["http://h:1/v1", "groq:llama-3.3-70b-versatile"]
-    assert find_platforms({**environ, "MOOT_MODEL": "qwen3"})[0] == "http://h:1/v1#qwen3"
     assert find_platforms({"OPENAI_BASE_URL": "no address"}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "elsewhere", "meant"),
+    [
+        ("", "", None),
+        (" ollama:llama3.2 ", "", "ollama:llama3.2"),
+        ("openai:gpt-4.1-mini", "", "openai:gpt-4.1-mini"),
+        ("embedded", "", "embedded"),
+        ("qwen3", "", "qwen3"),
+        ("qwen3", "http://h:1/v1/", "http://h:1/v1#qwen3"),
+        ("qwen3:8b", "http://h:1/v1", "http://h:1/v1#qwen3:8b"),
+        ("ollama:llama3.2", "http://h:1/v1", "ollama:llama3.2"),
+        ("gemini:gemini-2.5-pro", "http://h:1/v1", "gemini:gemini-2.5-pro"),
+        ("http://h:2/v1#m", "http://h:1/v1", "http://h:2/v1#m"),
+        ("gpt-4.1", "https://api.openai.com/v1", "gpt-4.1"),
+    ],
+)
+def test_moot_model_names_the_platform_of_all_seats_or_a_model_of_the_server(
+    name: str, elsewhere: str, meant: str | None
+) -> None:
+    environ = {"MOOT_MODEL": name, "OPENAI_BASE_URL": elsewhere}
+    assert find_named_platform(environ, load_kinds().is_known) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "named"),
+    [
+        ("ollama", "llama3.2:latest", "ollama:llama3.2:latest"),
+        ("ollama?temperature=0.2", "qwen3", "ollama:qwen3?temperature=0.2"),
+        ("http://h/v1", "a/b", "http://h/v1#a/b"),
+        ("http://h/v1?intents=token", "m", "http://h/v1#m?intents=token"),
+        # What would be read as something else is not put into the text.
+        ("ollama", "a?temperature=2", "ollama"),
+        ("ollama", "two words", "ollama"),
+        ("ollama", "\x1b[2J", "ollama"),
+    ],
+)
+def test_a_platform_without_a_model_is_named_by_it(text: str, model: str, named: str) -> None:
+    assert name_model(text, model) == named
+
+
+def test_one_model_by_two_roads_is_the_same() -> None:
+    others = ["openai:gpt-5-mini", "groq:llama-3.3-70b-versatile", "ollama"]
+    assert find_same_model("openrouter:openai/gpt-5-mini", others) == "openai:gpt-5-mini"
+    assert find_same_model("openrouter:openai/gpt-5", others) is None
+    assert find_same_model("lmstudio", others) is None
+
+
+def test_a_model_is_described_by_its_vendor_and_its_name() -> None:
+    assert describe_model("openai:gpt-5-mini") == "OpenAI gpt-5-mini"
+    assert describe_model("ollama:llama3.2") == "Ollama llama3.2"
+    assert describe_model("http://h:1/v1#m") == "http://h:1/v1 m"
+    assert describe_model("lmstudio") == "LM Studio"
 
 
 def test_what_is_found_is_a_platform() -> None:

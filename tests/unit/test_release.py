@@ -21,10 +21,22 @@ def test_every_text_names_the_distribution_that_is_ours(monkeypatch: pytest.Monk
     """L-1: no message, page or example tells anyone to install a name that is not ours."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert (project["name"], set(project["scripts"])) == (DISTRIBUTION, {"moot", DISTRIBUTION})
-    ways = {"/venv": "pip install", "/h/.local/share/uv/tools/moothall": "uv tool install"}
-    for place, way in (ways | {"/h/.local/pipx/venvs/moothall": "pipx install --force"}).items():
+    package = f'"{DISTRIBUTION}[pdf]"'
+    ways = {
+        "/h/.local/share/uv/tools/moothall": f"uv tool install {package}",
+        "/h/.local/pipx/venvs/moothall": f"pipx install --force {package}",
+        "/h/.cache/uv/archive-v0/x": f"uvx --from {package} {DISTRIBUTION}",
+    }
+    for place, way in ways.items():
         monkeypatch.setattr(sys, "prefix", place)
-        assert describe_install("pdf") == f'{way} "{DISTRIBUTION}[pdf]"'
+        assert describe_install("pdf") == way
+    monkeypatch.setattr(sys, "prefix", "/venv")
+    monkeypatch.setattr(sys, "executable", "/my venv/bin/python")
+    monkeypatch.setattr("moothall.errors.find_spec", lambda name: object())
+    assert describe_install("pdf") == f"pip install {package}"
+    # uv makes environments without pip.
+    monkeypatch.setattr("moothall.errors.find_spec", lambda name: None)
+    assert describe_install("pdf") == f"uv pip install --python '/my venv/bin/python' {package}"
     texts = [
         *(ROOT / "src").rglob("*.py"),
         *(ROOT / "src").rglob("*.toml"),

@@ -18,6 +18,7 @@ from moothall.app.decision_records import (
     load_reviewed_kinds,
     with_recorded_trust,
 )
+from moothall.app.discovery import ChosenPlatforms, choose_platforms, name_models
 from moothall.app.environment import resolve_home
 from moothall.app.given_files import read_given_files
 from moothall.app.panels import (
@@ -31,7 +32,7 @@ from moothall.app.plugins import find_measure
 from moothall.app.protocols import find_plugin, get_protocol
 from moothall.app.remembering import Remembering
 from moothall.app.resources import Resources
-from moothall.app.seats import Seating, discover_platforms
+from moothall.app.seats import Seating
 from moothall.app.session_options import (
     SESSION_OPTIONS,
     Options,
@@ -84,6 +85,8 @@ class PlannedSession:
 
     opened: Opened
     session: SessionId | None
+    left_out: tuple[str, ...] = ()
+    """A line for each model that was discovered for its seats and cannot be asked now."""
 
 
 async def plan_session(
@@ -99,7 +102,7 @@ async def plan_session(
     refuse_by_protocol(given, plugin.name, plugin.refuses)
     question = validate_topic(topic)
     language = given.get("language") or detect_language(question)
-    roster, panel = await _build_roster(resources, language, given)
+    roster, panel, discovered = await _build_roster(resources, language, given)
     settings = _merge_settings(plugin, panel, given)
     demo = given.get("demo", "")
     seed = given.get("seed")
@@ -139,7 +142,7 @@ async def plan_session(
     # Asked last: it may call providers, and everything that can be refused without them is refused by now.
     resources.seating.check_scripts(roster, find_plugin(opened).rules.forms)
     if given.get("check", True):
-        await resources.seating.check(roster, language)
+        await resources.seating.check(roster, language, discovered.ready)
         await resources.seating.check_search(find_plugin(opened).rules.forms)
     named = (
         ()
@@ -148,7 +151,7 @@ async def plan_session(
     )
     names = [each for each in dict.fromkeys(named) if each not in GIVEN_TOOLS]
     await resources.seating.check_tools(names, language, is_tried=given.get("check") is not False)
-    return PlannedSession(opened=opened, session=wanted)
+    return PlannedSession(opened=opened, session=wanted, left_out=discovered.left_out)
 
 
 async def open_planned(resources: Resources, planned: PlannedSession) -> SessionId:
@@ -376,7 +379,7 @@ def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | 
 
 async def _build_roster(
     resources: Resources, language: Language, options: Options
-) -> tuple[tuple[Seat, ...], Panel]:
+) -> tuple[tuple[Seat, ...], Panel, ChosenPlatforms]:
     seats, panel = options.get("seats", ()), options.get("panel")
     if isinstance(seats, Mapping):
         seats = [_build_seat(resources, name, filled) for name, filled in seats.items()]
@@ -386,10 +389,18 @@ async def _build_roster(
         chosen = load_panel(panel or "default", language, resources.environ)
     known = {seat.id for seat in words if seat.platform}
     missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
-    platforms = tuple(
-        resolve_platform_path(each, Path()) for each in options.get("models") or ()
-    ) or ((await discover_platforms(resources.environ, resources.seating)).best if missing else ())
-    return assign_seats(chosen, words, platforms, resources.seating.kinds), chosen
+    is_checked = options.get("check", True)
+    named = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ())
+    found = ChosenPlatforms(platforms=named)
+    if missing and not named:
+        found = await choose_platforms(
+            resources.environ, resources.seating, language, is_checked=is_checked
+        )
+    platforms = tuple(resolve_platform_path(each, Path()) for each in found.platforms)
+    roster = assign_seats(chosen, words, platforms, resources.seating.kinds)
+    if is_checked:
+        roster = await name_models(roster, resources.seating)
+    return roster, chosen, found
 
 
 def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:

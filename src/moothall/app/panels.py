@@ -189,9 +189,7 @@ def assign_seats(
         platform = seat.platform or next(shared, "")
         if not platform:
             raise BadRoster(
-                f"seat {seat.id!r} has no platform, and none was found: Moot needs a key such as OPENAI_API_KEY, or "
-                "MOOT_MODEL, in its own environment; see `moot doctor`. Without one, a person can sit (`--seat me=human`), and "
-                "`moot demo` plays a meeting"
+                f"nobody sits on {seat.id!r}; name who does: --seat {seat.id}=openai:gpt-5-mini"
             )
         usual = kinds.find(platform).patience
         filled.append(

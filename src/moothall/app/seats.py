@@ -1,9 +1,8 @@
 """Creates the participant of a seat from its platform, and discovers the platforms that are available."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, Protocol, get_args, runtime_checkable
 
@@ -15,15 +14,16 @@ from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import ACP, COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
-from moothall.domain.safe_text import split_address
 from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
-from moothall.participants import acp_seat, local_model, semantic_similarity
+from moothall.participants import acp_seat
 from moothall.participants.command import CommandParticipant
 from moothall.participants.director import DirectorParticipant
 from moothall.participants.function import AnswerFunction, FunctionParticipant
 from moothall.participants.human import AskPerson
 from moothall.participants.kinds import (
+    ADDRESS,
+    MODEL,
     KindTable,
     ParticipantKind,
     SeatRequest,
@@ -31,8 +31,8 @@ from moothall.participants.kinds import (
     build_command,
 )
 from moothall.participants.lookup import Lookup, LookupParticipant
+from moothall.participants.model import ModelParticipant
 from moothall.participants.named_tools import ToolBox, ToolFailure
-from moothall.participants.platforms import find_address, find_platforms, parse_platform
 from moothall.participants.provider_limits import LocalLimits
 from moothall.participants.recipes import load_agents
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, ProviderLimits
@@ -43,8 +43,6 @@ SEARCH = "MOOT_SEARCH"
 
 GivenParticipant = ParticipantKind | Participant | AnswerFunction
 """What a program may put under a name of its own: a row of the table, a participant, or a function that answers."""
-KNOCK_SECONDS = 2.0
-"""How long a local port may be silent; if nobody listens, the connection fails at once."""
 LocalServer = Literal["ollama", "lmstudio", "llamacpp", "vllm"]
 LOCAL_SERVERS: Final[tuple[LocalServer, ...]] = get_args(LocalServer)
 
@@ -176,6 +174,14 @@ class Seating:
             self._shared[seat.platform] = made
         return self._with_search(kind, self._shared[seat.platform])
 
+    def find_model(self, platform: str) -> ModelParticipant | None:
+        """The model that a platform names, None where it names something else; raises UnknownPlatform."""
+        if self.kinds.find(platform).name not in {ADDRESS, MODEL}:
+            return None
+        self(Seat(id=SeatId("model"), platform=platform))
+        shared = self._shared.get(platform)
+        return shared if isinstance(shared, ModelParticipant) else None
+
     def _request(self, seat: Seat) -> SeatRequest:
         argument = seat.platform.partition(":")[2]
         return SeatRequest(
@@ -237,9 +243,14 @@ class Seating:
                 except BadRoster as error:
                     raise BadRoster(f"seat {seat.id!r}: {error}") from error
 
-    async def check(self, seats: Sequence[Seat], language: Language) -> None:
-        """Reject seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
-        participants = {seat.id: self(seat) for seat in seats}
+    async def check(
+        self, seats: Sequence[Seat], language: Language, ready: Collection[str] = ()
+    ) -> None:
+        """Reject seats that cannot work, before anything is recorded; raises with the first reason and its remedy.
+
+        The platforms in `ready` have just been asked.
+        """
+        participants = {seat.id: self(seat) for seat in seats if seat.platform not in ready}
         for seat in seats:
             kind = self.kinds.find(seat.platform)
             if (
@@ -335,51 +346,3 @@ def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:
         )
     participant = given if isinstance(given, _Responding) else FunctionParticipant(given)
     return ParticipantKind(name=name, make=lambda request: participant)
-
-
-@dataclass(frozen=True, slots=True)
-class DiscoveredPlatforms:
-    """Platforms that could fill a seat, the better ones first."""
-
-    models: tuple[str, ...]
-    servers: tuple[str, ...]
-    embedded: bool
-
-    @property
-    def best(self) -> tuple[str, ...]:
-        """The platforms to use by default: the embedded model only if there is nothing better."""
-        return (*self.models, *self.servers) or (("embedded",) if self.embedded else ())
-
-
-async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> DiscoveredPlatforms:
-    """Discover platforms, without spending anything."""
-    knocked = await asyncio.gather(
-        *(_is_listening(name, environ) for name in seating.probed_servers)
-    )
-    servers = tuple(
-        name for name, listens in zip(seating.probed_servers, knocked, strict=True) if listens
-    )
-    is_installed = local_model.is_installed() and semantic_similarity.is_installed()
-    has_embedded = is_installed and local_model.find_weights(seating.models) is not None
-    return DiscoveredPlatforms(
-        models=tuple(find_platforms(environ)), servers=servers, embedded=has_embedded
-    )
-
-
-async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:
-    """Whether a model server answers there with a list of models: other programs listen on the same ports."""
-    parts = split_address(find_address(parse_platform(name), environ) or "")
-    with suppress(OSError, TimeoutError, ValueError):
-        async with asyncio.timeout(KNOCK_SECONDS):
-            reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
-            try:
-                path = f"{parts.path.rstrip('/')}/models"
-                writer.write(
-                    f"GET {path} HTTP/1.0\r\nHost: {parts.hostname}\r\nAccept: application/json\r\n\r\n".encode()
-                )
-                await writer.drain()
-                answer = await reader.read(4_096)
-            finally:
-                writer.close()
-        return b" 200 " in answer.split(b"\r\n", 1)[0] and b'"data"' in answer
-    return False

@@ -165,6 +165,9 @@ def add_settings(given: "Options", opener: "Opener", environ: Mapping[str, str])
     settings.pop(TOOLS, None)
     if not settings:
         return given
+    if environ.get("MOOT_MODEL", "").strip():
+        # What is set for this shell comes before what is set for all.
+        settings.pop("models", None)
     if "seats" in given:
         # Who is seated by name sits there alone.
         settings.pop("panel", None)

@@ -448,6 +448,19 @@ class DerivedPersonText(Texts):
 
 DERIVED_PERSON: Catalogue[DerivedPersonText]
 
+class DiscoveryText(Texts):
+    left_out: str
+    not_installed: str
+    same: str
+    nothing_found: str
+    nothing_usable: str
+    ways: str
+    models: str
+    sits: str
+    embedded: str
+
+DISCOVERY: Catalogue[DiscoveryText]
+
 class EstimateText(Texts):
     rough: str
     no_price: str
@@ -880,9 +893,6 @@ class SessionCommandText(Texts):
     price_unknown: str
     not_running: str
     earlier: str
-    discovered_keys: str
-    discovered_servers: str
-    discovered_embedded: str
     understood: str
     recorded: str
     recorded_as: str

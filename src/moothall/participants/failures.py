@@ -28,6 +28,8 @@ class FailureKind(StrEnum):
     """Out of credit: unlike a rate limit, waiting does not help."""
     NOT_FOUND = "not_found"
     """Unknown model, or no such API at that address."""
+    NO_MODEL = "no_model"
+    """The server lists no model that chats."""
     REJECTED = "rejected"
     """The server does not accept this request: too long, or with an unknown parameter."""
     RATE_LIMITED = "rate_limited"
@@ -114,6 +116,7 @@ _EXPLANATIONS: Final[Mapping[FailureKind, str]] = {
     FailureKind.AUTH: "{name} rejected the key in {variable}{status}: {message}; set a valid key or choose another --seat",
     FailureKind.QUOTA: "{name} says that the account is out of credit{status}: {message}; top it up or choose another --seat",
     FailureKind.NOT_FOUND: "{name} has no such model or address{status}: {message}; check the model's name",
+    FailureKind.NO_MODEL: "{name} has no model to ask: {message}",
     FailureKind.REJECTED: "{name} would not take the request{status}: {message}",
     FailureKind.RATE_LIMITED: "{name} is over its rate limit{status}: {message}{wait}",
     FailureKind.REFUSED: "the model declined: {message}",
@@ -128,6 +131,8 @@ def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
     text = _EXPLANATIONS.get(failure.kind, "{message}")
     if failure.kind == FailureKind.AUTH and whom.variable is None:
         text = "{name} wants a key{status}: {message}; name the variable that holds it with ?key=VARIABLE"
+    elif failure.kind == FailureKind.NO_MODEL and whom.name == "ollama":
+        text += "; fetch one: ollama pull llama3.2"
     elif failure.kind == FailureKind.UNREACHABLE and whom.address is not None:
         text = "nothing answers at {address}: is the server running?"
     return text.format(
@@ -236,6 +241,11 @@ def _list_causes(error: BaseException) -> list[BaseException]:
 def _extract_message(error: Exception) -> str:
     """Return the server's own message, if it sent one, on one line."""
     body: object = getattr(error, "body", None)
+    # Google's client has another name for it, and its OpenAI-compatible API sends a list.
+    if body is None:
+        body = getattr(error, "details", None)
+    if isinstance(body, list) and body:
+        body = body[0]
     # Providers nest it: {"error": {"message": …}} or {"message": …}.
     for _ in range(2):
         if isinstance(body, dict):

@@ -11,7 +11,7 @@ from moothall.codec.answers import Reading, read_answer
 from moothall.codec.schemas import build_request_schema, build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import OUTAGES
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import compile_late, one_line
 from moothall.errors import AnswerRefused, BadAnswer, describe_install
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.participants import model_request, provider_limits
@@ -30,8 +30,10 @@ from moothall.participants.platforms import (
     SERVER,
     Platform,
     find_address,
+    find_compatible_address,
     find_key,
     find_key_variable,
+    is_local_server,
 )
 from moothall.participants.tool_desk import ToolDesk
 from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
@@ -42,9 +44,14 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
 _IMPORTING: Final = threading.Lock()
-_EXTRAS: Final = frozenset({"anthropic", "google"})
 _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "ollama", "vllm"})
 """Providers whose list of models is complete, so that a name missing from it is wrong."""
+
+_CHAT_TRIAL_SECONDS: Final = 5.0
+"""A server says at once that a model does not chat; one that says nothing may be loading it."""
+_NO_CHAT: Final = ("embed", "minilm", "bge", "e5", "gte", "rerank")
+"""Words in the names of models that cannot chat: they turn texts into vectors, or rank them."""
+_NAME_PARTS: Final = compile_late(r"[a-z]+[0-9]*|[0-9]+")
 
 _NO_LIST: Final = "it sent no list of models; check its address (most end in /v1), and whether a proxy or sign-in page answers"
 
@@ -56,6 +63,14 @@ class _Connection:
     loop: asyncio.AbstractEventLoop
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     model: "Model | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """Why a model cannot be asked: a sentence, and the command that installs what is missing, if that is it."""
+
+    sentence: str
+    install: str = ""
 
 
 class ModelParticipant:
@@ -84,6 +99,10 @@ class ModelParticipant:
         self._takes_schema = True
         self._takes_tools = True
         self._takes_pictures = True
+        self._takes_streams = True
+        self._is_list_forbidden = False
+        self._missing = ""
+        self._chatting: list[str] = []
         self._prefixes = model_request.PrefixCache()
         self._tells_tokens = platform.intents == "token"
         key = find_key(platform, environ).value
@@ -127,6 +146,41 @@ class ModelParticipant:
             return self._explain_unready(failure)
         return self._explain_unknown_model(names)
 
+    @property
+    def model_name(self) -> str | None:
+        """The model that is asked; None where it was not named, and not chosen yet."""
+        return self._name
+
+    async def find_obstacle(self) -> Obstacle | None:
+        """Return why this model cannot be asked, None if it can. Where it was not named, it is chosen.
+
+        That is the first that chats. A key that may not list models is tried by the smallest request.
+        """
+        why = await self.ready()
+        if why is None:
+            try:
+                await self._try_out()
+            except ModelFailure as failure:
+                if failure.kind in {FailureKind.AUTH, FailureKind.NO_MODEL}:
+                    why = self._explain_unready(failure)
+        return None if why is None else Obstacle(sentence=why, install=self._missing)
+
+    async def _try_out(self) -> None:
+        if self._is_list_forbidden:
+            await model_request.send_trial(await self._open_model(), self._pace.preflight)
+        # A trial costs nothing at a server of this machine, and there is no choice where the model was named.
+        is_chosen = self._platform.model is None and is_local_server(self._platform)
+        while is_chosen and not await self._is_chatting():
+            await self._open_next()
+
+    async def _is_chatting(self) -> bool:
+        """Whether the chosen model answers, or at least does not say that it cannot."""
+        try:
+            await model_request.send_trial(await self._open_model(), _CHAT_TRIAL_SECONDS)
+        except ModelFailure as failure:
+            return "support chat" not in failure.message
+        return True
+
     async def probe(self) -> str | None:
         """Try the smallest request: a list of models shows neither a used-up quota nor a line that breaks."""
         why = await self.ready()
@@ -140,6 +194,7 @@ class ModelParticipant:
         return None
 
     def _explain_unready(self, failure: ModelFailure) -> str:
+        self._missing = failure.message if failure.kind is FailureKind.NO_PACKAGE else ""
         if failure.kind is FailureKind.TIMEOUT:
             return (
                 f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
@@ -199,7 +254,7 @@ class ModelParticipant:
                 return _parse_response(brief, response)
         user = build_user_prompt(desk.add_results(brief), now.complaint)
         if brief.form.form == "text":
-            response = await asking.request_stream(model, user, now.room)
+            response = await self._request_text(asking, model, user, now.room)
         else:
             response = await self._request_json(asking, model, user, now.room)
         return _parse_response(brief, response)
@@ -245,6 +300,21 @@ class ModelParticipant:
             if len(results) == len(calls):
                 conversation.add_results(response, results)
         return None
+
+    async def _request_text(
+        self, asking: BriefRequest, model: "Model", user: str, room: int
+    ) -> "ModelResponse":
+        """Return a streamed response; a server that does not take what is sent with a stream is asked without one."""
+        if not self._takes_streams:
+            return await asking.request_whole(model, user, room, None)
+        try:
+            return await asking.request_stream(model, user, room)
+        except ModelFailure as failure:
+            if not failure.is_refused_part:
+                raise
+        response = await asking.request_whole(model, user, room, None)
+        self._takes_streams = False
+        return response
 
     async def _request_json(
         self, asking: BriefRequest, model: "Model", user: str, room: int
@@ -322,11 +392,23 @@ class ModelParticipant:
         async with provider:
             provider_limits.hook_client(provider.client)
             names = await _fetch_model_names(provider.client, self._pace.preflight)
-        for name in names:
-            # Servers list embedding models as well, which cannot chat.
-            if "embed" not in name.lower():
-                return name
-        raise ModelFailure(FailureKind.NOT_FOUND, "it lists no models")
+        # Servers list embedding models as well, which cannot chat.
+        self._chatting = [name for name in names if _may_chat(name)]
+        if self._chatting:
+            return self._chatting[0]
+        listed = ", ".join(names[:10])
+        raise ModelFailure(
+            FailureKind.NO_MODEL,
+            f"it lists no models that chat ({listed})" if names else "it lists no models",
+        )
+
+    async def _open_next(self) -> None:
+        """Choose the next model that the server lists; raises ModelFailure where it was the last."""
+        refused, *self._chatting = self._chatting
+        if not self._chatting:
+            raise ModelFailure(FailureKind.NO_MODEL, f"its models do not chat ({refused}, …)")
+        await self.aclose()
+        self._name = self._chatting[0]
 
     async def _list_models(self, model: "Model") -> list[str]:
         """Return the offered model names, empty if unknown; raises ModelFailure if the failure shows that no model is usable."""
@@ -338,7 +420,8 @@ class ModelParticipant:
             return await _fetch_model_names(client, self._pace.preflight)
         except ModelFailure as failure:
             # A key may be valid for answers but not for the list; servers may have no list, or be busy.
-            if failure.status == 403 or failure.kind in {
+            self._is_list_forbidden = failure.status == 403
+            if self._is_list_forbidden or failure.kind in {
                 FailureKind.NOT_FOUND,
                 FailureKind.REJECTED,
                 FailureKind.RATE_LIMITED,
@@ -384,6 +467,12 @@ def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
         raise ModelFailure(
             kind, "the answer was cut off" if is_cut else str(error), is_cut=is_cut
         ) from error
+
+
+def _may_chat(name: str) -> bool:
+    """Whether nothing in a model's name says that it does not chat; `e5` is a word, and no part of `qwen3.5`."""
+    words = _NAME_PARTS.findall(name.lower())
+    return not any(word.startswith(_NO_CHAT) for word in words)
 
 
 def _import_libraries() -> None:
@@ -454,11 +543,10 @@ def _build_provider(platform: Platform, environ: Mapping[str, str]) -> "Provider
         with _IMPORTING:
             make: Any = infer_provider_class(platform.provider)
     except ImportError as error:
-        name = platform.provider
-        install = (
-            describe_install(name) if name in _EXTRAS else f'pip install "pydantic-ai-slim[{name}]"'
-        )
-        raise ModelFailure(FailureKind.NO_PACKAGE, install) from error
+        compatible = find_compatible_address(platform.provider)
+        if compatible is not None:
+            return _build_compatible_provider(platform.provider, compatible, key.value)
+        raise ModelFailure(FailureKind.NO_PACKAGE, describe_install(platform.provider)) from error
     provider: Provider[Any] = make(api_key=key.value)
     return provider
 

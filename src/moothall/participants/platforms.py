@@ -8,7 +8,7 @@ http://localhost:8080/v1#qwen3           any OpenAI-compatible server by its add
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, Final, Literal
@@ -26,12 +26,16 @@ SERVER: Final = "server"
 class _Provider:
     """A provider that needs a key."""
 
+    title: str
+    """The vendor's name, as people write it."""
     keys: Sequence[str]
     """The variables that hold its key, the first that is set."""
     cheap: str = ""
     """An affordable model of it, which is offered by default."""
     address: str | None = None
     """Its OpenAI-compatible API, where its own package is not needed for that."""
+    compatible: str | None = None
+    """Its OpenAI-compatible API, which is asked where its own package is not installed."""
 
 
 _TABLES: Final[dict[str, Any]] = tomllib.loads(
@@ -49,9 +53,11 @@ def list_key_variables() -> list[str]:
     """The variables by which providers and their servers are discovered."""
     keys = {name for provider in _PROVIDERS.values() for name in provider.keys}
     addresses = {f"{name.upper()}_BASE_URL" for name in ("openai", *_LOCAL)}
-    return sorted({*keys, *addresses, "MOOT_MODEL"})
+    return sorted({*keys, *addresses, MODEL_VARIABLE})
 
 
+MODEL_VARIABLE: Final = "MOOT_MODEL"
+"""The variable that names the platform of all seats without one, or the model to ask at OPENAI_BASE_URL."""
 _ALIASES: Final[Mapping[str, str]] = {"google-gla": "google", "gemini": "google"}
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - compared with, not bound to
 _VARIABLE: Final = compile_late(r"[A-Z_][A-Z0-9_]*")
@@ -77,6 +83,11 @@ class Platform:
         return self.provider in _LOCAL or (
             self.url is not None and split_address(self.url).hostname in _LOOPBACK
         )
+
+
+def is_local_server(platform: Platform) -> bool:
+    """Whether a platform is a server that is known by name and needs no key, such as Ollama."""
+    return platform.provider in _LOCAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,15 +168,62 @@ def find_address(platform: Platform, environ: Mapping[str, str]) -> str | None:
     return None if known is None else known.address
 
 
+def find_compatible_address(provider: str) -> str | None:
+    """Return the OpenAI-compatible address of a provider, for where its own package is not installed; None if it has none."""
+    known = _PROVIDERS.get(provider)
+    return None if known is None else known.compatible
+
+
+def describe_model(text: str) -> str:
+    """Return a model's platform as people name it: its vendor and the model; raises UnknownPlatform."""
+    platform = parse_platform(text)
+    titles = {name: known.title for name, known in _PROVIDERS.items()} | _TABLES["local_titles"]
+    vendor = platform.url or titles[platform.provider]
+    return " ".join(filter(None, (vendor, platform.model)))
+
+
+def name_model(text: str, model: str) -> str:
+    """Return the text of a platform without a model with this one; as it was, where the name cannot stand in such a text."""
+    head, mark, options = text.strip().partition("?")
+    named = f"{head}{'#' if '://' in head else ':'}{model}{mark}{options}"
+    try:
+        is_whole = parse_platform(named) == replace(parse_platform(text), model=model)
+    except UnknownPlatform:
+        is_whole = False
+    return named if is_whole else text
+
+
+def find_same_model(text: str, others: Sequence[str]) -> str | None:
+    """Return that of the others which is the same model by another road, such as a gateway's `openai/gpt-5-mini`."""
+    name = _name_alone(text)
+    return next((other for other in others if name and _name_alone(other) == name), None)
+
+
+def _name_alone(text: str) -> str:
+    """The name of a model without the vendor that a gateway puts before it."""
+    return (parse_platform(text).model or "").rpartition("/")[2].casefold()
+
+
+def find_named_platform(environ: Mapping[str, str], is_known: Callable[[str], bool]) -> str | None:
+    """Return the platform that MOOT_MODEL names for all seats without one; None where it is not set.
+
+    Where OPENAI_BASE_URL is another server than OpenAI's, a name that begins with no `is_known` kind is a model of that server.
+    """
+    name = environ.get(MODEL_VARIABLE, "").strip()
+    elsewhere = environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")
+    head, colon, _ = name.partition(":")
+    is_platform = bool(colon) and ("://" in name or is_known(_ALIASES.get(head, head)))
+    if name and not is_platform and not _is_openai(elsewhere):
+        return f"{elsewhere}#{name}"
+    return name or None
+
+
 def find_platforms(environ: Mapping[str, str]) -> list[str]:
     """Return the model platforms that the environment has keys for, the preferred one first."""
     platforms: list[str] = []
-    elsewhere = environ.get("OPENAI_BASE_URL", "")
-    if not _is_openai(elsewhere):
-        name = environ.get("MOOT_MODEL", "").strip()
-        text = f"{elsewhere.strip().rstrip('/')}#{name}" if name else elsewhere.strip().rstrip("/")
-        if _is_platform(text):
-            platforms.append(text)
+    elsewhere = environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")
+    if not _is_openai(elsewhere) and _is_platform(elsewhere):
+        platforms.append(elsewhere)
     for provider, known in _PROVIDERS.items():
         if provider == "openai" and not _is_openai(elsewhere):
             continue  # the key is that server's

@@ -22,6 +22,8 @@ from moothall.surfaces.cli.terminal_session import (
     TerminalSession,
     build_plan_result,
     describe_estimate,
+    print_left_out,
+    print_models,
 )
 
 
@@ -86,7 +88,10 @@ def review(
             expected = describe_estimate(
                 estimate_session(plan.opened, moot.seating.kinds), plan.opened.language
             )
+            if not hold.quiet:
+                print_left_out(plan)
             if not (hold.as_json or hold.quiet):
+                print_models(moot, plan)
                 output.print_note("\n".join((*describe_parts(plan.opened), expected[0])))
             terminal.session = await open_planned(moot, plan)
             code = await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)

@@ -12,12 +12,12 @@ from pydantic.alias_generators import to_camel
 
 from moothall.app import session_options as kinds
 from moothall.app.demos import build_demo_options, list_demos, load_demo
+from moothall.app.discovery import discover_platforms
 from moothall.app.environment import load_server_url
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
 from moothall.app.opening import check_invitation
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import find_plugin, load_protocols
-from moothall.app.seats import discover_platforms
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
 from moothall.codec.settings import KnownLanguage
 from moothall.domain.facts import Language, Opened

@@ -9,8 +9,8 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from moothall.app.demos import FIRST, Demo, build_demo_options, list_demos, load_demo
+from moothall.app.discovery import discover_platforms
 from moothall.app.moot import Moot
-from moothall.app.seats import discover_platforms
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.errors import BadSetting
@@ -169,8 +169,8 @@ def ask_first_question(topic: str) -> NoReturn:
     async def find() -> tuple[tuple[str, ...], list[str]]:
         async with Moot() as moot:
             discovered = await discover_platforms(moot.environ, moot.seating)
-            if discovered.models or discovered.servers:
-                return (*discovered.models, *discovered.servers), []
+            if discovered.best:
+                return discovered.best, []
             return (), [
                 name
                 for name, version in (await moot.seating.agents()).items()

@@ -13,12 +13,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from moothall.app.discovery import discover_platforms
 from moothall.app.environment import resolve_home, resolve_ledger_address
 from moothall.app.moot import Moot
 from moothall.app.outages import CHECK_SECONDS
 from moothall.app.panels import list_presets, load_panel, load_preset, parse_seat_word
 from moothall.app.plugins import load_plugins
-from moothall.app.seats import LOCAL_SERVERS, SEARCH, discover_platforms
+from moothall.app.seats import LOCAL_SERVERS, SEARCH
 from moothall.app.user_settings import read_settings
 from moothall.app.version import VERSION
 from moothall.domain.facts import Language
@@ -32,7 +33,7 @@ from moothall.errors import (
 )
 from moothall.locale.texts import find_translation, list_languages
 from moothall.participants import local_model, semantic_similarity
-from moothall.participants.platforms import find_key_variable
+from moothall.participants.platforms import find_key_variable, find_same_model
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.output import CommandResult, json_command
@@ -210,7 +211,7 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
             read_settings(os.environ).get("models", []),
         )
         checks += await asyncio.gather(
-            *(_check_platform(moot, text) for text in dict.fromkeys([*chosen, *discovered.models]))
+            *(_check_platform(moot, text) for text in dict.fromkeys([*chosen, *discovered.best]))
         )
         if not discovered.models:
             names = [
@@ -222,15 +223,11 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
                     "providers", None, f"no key set; set {', '.join(names)} or another provider's"
                 )
             )
-        for server in LOCAL_SERVERS:
-            is_there = server in discovered.servers
-            checks.append(
-                DoctorCheck(
-                    server,
-                    is_there or None,
-                    "answers on this machine" if is_there else "not running",
-                )
-            )
+        checks += [
+            DoctorCheck(server, None, "not running")
+            for server in LOCAL_SERVERS
+            if server not in discovered.servers
+        ]
         checks += await _check_agents(moot)
         checks.append(_check_embedded(moot))
         checks.append(await _check_search(moot))
@@ -245,13 +242,29 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
                 f"{DISTRIBUTION}[{extra}]", is_ok, "installed" if is_ok else describe_install(extra)
             )
         )
-    best, refused = chosen or discovered.best, {check.what for check in checks if check.ok is False}
-    missing = f"none found: set a provider's key, start Ollama, or {describe_install('embedded')} and `moot setup embedded`"
-    asked = f"`moot run` would ask {', '.join(best)}{', and not all of them answer' if refused & set(best) else ''}"
-    return [
-        *checks,
-        DoctorCheck("minds", bool(best) and not refused & set(best), asked if best else missing),
-    ]
+    refused = {check.what for check in checks if check.ok is False}
+    is_named = bool(discovered.named or chosen)
+    best = discovered.best if discovered.named else tuple(chosen) or discovered.best
+    return [*checks, _check_minds(best, refused, is_named=is_named)]
+
+
+def _check_minds(best: tuple[str, ...], refused: set[str], *, is_named: bool) -> DoctorCheck:
+    """What `moot run` would ask: of those that were discovered the ones that answer, of those that were named all."""
+    usable: list[str] = []
+    for each in best:
+        if each not in refused and (is_named or find_same_model(each, usable) is None):
+            usable.append(each)
+    if is_named and refused & set(best):
+        return DoctorCheck(
+            "minds", False, f"`moot run` would ask {', '.join(best)}, and not all of them answer"
+        )
+    if usable:
+        return DoctorCheck("minds", True, f"`moot run` would ask {', '.join(usable)}")
+    return DoctorCheck(
+        "minds",
+        False,
+        "none found: set a provider's key, or start Ollama and fetch a model: ollama pull llama3.2",
+    )
 
 
 async def _check_agents(moot: Moot) -> list[DoctorCheck]:

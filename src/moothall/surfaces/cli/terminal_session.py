@@ -11,26 +11,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from rich.text import Text
 
 from moothall.app.estimates import SessionEstimate, estimate_session
 from moothall.app.moot import Moot
-from moothall.app.opening import PlannedSession
-from moothall.app.panels import Panel
-from moothall.app.seats import discover_platforms
+from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.session_options import Options
 from moothall.app.swarm_runs import RUNS, check_writable, keep_run_folder
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
-from moothall.domain.roster import DEMO, HUMAN, Seat
+from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EntryAdded
 from moothall.errors import FolderUnwritable, ProviderRefused
-from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
-from moothall.participants.kinds import SeatRequest
+from moothall.locale.catalogues import DISCOVERY, SESSION_COMMAND, SHARED_REPORT
+from moothall.participants.kinds import ADDRESS, MODEL, SeatRequest
+from moothall.participants.platforms import describe_model
 from moothall.participants.script import Pacer, make_demo
 from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
@@ -45,6 +44,8 @@ from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.requirement import judge_decision
 
+_MODEL_KINDS: Final = frozenset({ACP, ADDRESS, COMMAND, EMBEDDED, MODEL})
+"""The kinds of seats that a model fills, also within an agent."""
 CATCH_UP_TRIES = 100
 CATCH_UP_SECONDS = 0.02
 
@@ -268,17 +269,14 @@ def open_and_hold(
                 return await _print_plan(moot, topic, options, describe, as_json=hold.as_json)
             if runs is not None:
                 check_writable(runs)
-            terminal.session = await moot.open(topic, **options)
+            planned = await moot.plan_session(topic, **options)
+            if not hold.quiet:
+                print_left_out(planned)
+            if not (hold.as_json or hold.quiet):
+                print_models(moot, planned)
+            terminal.session = await open_planned(moot, planned)
             if not (hold.as_json or hold.quiet):
                 await terminal.print_earlier(moot, topic)
-                seats = options.get("seats") or ()
-                is_unfilled = any(isinstance(seat, Seat) and not seat.platform for seat in seats)
-                is_discovered = is_unfilled or (
-                    not seats and not isinstance(options.get("panel"), Panel)
-                )
-                # Discovered participants took seats for which none was named.
-                if is_discovered and not options.get("models"):
-                    await print_discovered(moot, terminal.session)
             return await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
 
     raise SystemExit(output.run(work, as_json=hold.as_json, stopped=terminal.describe_stop))
@@ -296,6 +294,7 @@ async def _print_plan(
     refused: ProviderRefused | None = None
     try:
         planned = await moot.plan_session(topic, **options)
+        print_left_out(planned)
     except ProviderRefused as fault:
         if as_json:
             raise
@@ -307,17 +306,32 @@ async def _print_plan(
     return output.DONE
 
 
-async def print_discovered(moot: Moot, session: str) -> None:
-    """Say which of the discovered participants took seats for which none was named."""
-    discovered = await discover_platforms(moot.environ, moot.seating)
-    state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
-    taken, words = {seat.platform for seat in state.seats}, SESSION_COMMAND[state.opened.language]
-    if models := ", ".join(text for text in discovered.models if text in taken):
-        output.print_note(words.discovered_keys.format(models=models))
-    if servers := ", ".join(text for text in discovered.servers if text in taken):
-        output.print_note(words.discovered_servers.format(servers=servers))
-    if discovered.embedded and "embedded" in taken:
-        output.print_note(words.discovered_embedded)
+def print_left_out(planned: PlannedSession) -> None:
+    """Say which of the models that were discovered do not sit, and why."""
+    for line in planned.left_out:
+        output.print_note(line)
+
+
+def print_models(moot: Moot, planned: PlannedSession) -> None:
+    """Say which models sit."""
+    words = DISCOVERY[planned.opened.language]
+    seats: dict[str, list[str]] = {}
+    for seat in planned.opened.seats:
+        if moot.seating.kinds.find(seat.platform).name in _MODEL_KINDS:
+            seats.setdefault(seat.platform, []).append(seat.id)
+    sits = [
+        words.sits.format(model=_describe_model(platform), seats=", ".join(names))
+        for platform, names in seats.items()
+    ]
+    if sits:
+        output.print_note(words.models.format(models=" · ".join(sits)))
+    if EMBEDDED in seats:
+        output.print_note(words.embedded)
+
+
+def _describe_model(platform: str) -> str:
+    is_program = parse_kind(platform) in {ACP, COMMAND, EMBEDDED}
+    return one_line(platform if is_program else describe_model(platform))
 
 
 def build_plan_result(
