@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from moothall.codec.answers import Reading, read_answer
@@ -33,6 +33,8 @@ from moothall.participants.platforms import (
     find_compatible_address,
     find_key,
     find_key_variable,
+    find_local_server,
+    is_asked_one_by_one,
     is_local_server,
 )
 from moothall.participants.tool_desk import ToolDesk
@@ -105,15 +107,10 @@ class ModelParticipant:
         self._chatting: list[str] = []
         self._prefixes = model_request.PrefixCache()
         self._tells_tokens = platform.intents == "token"
-        key = find_key(platform, environ).value
-        account = provider_limits.name_account(
-            platform.provider, find_address(platform, environ), key
-        )
-        allowance = provider_limits.parse_limits(environ.get(provider_limits.LIMITS, "")).get(
-            platform.provider, Allowance()
-        )
         self._account = provider_limits.ProviderAccount(
-            limits or provider_limits.LocalLimits(), account, allowance
+            limits or provider_limits.LocalLimits(),
+            _name_account(platform, environ),
+            _find_allowance(platform, environ),
         )
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
@@ -455,6 +452,24 @@ class ModelParticipant:
             address = None  # a provider on the internet: its address says nothing to a user
         name = address if address is not None and (provider == SERVER or is_stand_in) else provider
         return ModelEndpoint(name=name, address=address, variable=key.variable, secret=key.value)
+
+
+def _name_account(platform: Platform, environ: Mapping[str, str]) -> str:
+    """Name what the limits hold for: a local server whatever model and key it is asked with, else a key of a provider."""
+    server = find_local_server(platform, environ)
+    if server is not None:
+        return provider_limits.name_local_account(server)
+    key = find_key(platform, environ).value
+    return provider_limits.name_account(platform.provider, find_address(platform, environ), key)
+
+
+def _find_allowance(platform: Platform, environ: Mapping[str, str]) -> Allowance:
+    """Return what the user allows. A local server answers one request at a time where the user says nothing else."""
+    given = provider_limits.parse_limits(environ.get(provider_limits.LIMITS, ""))
+    allowance = given.get(platform.provider, Allowance())
+    if allowance.at_once is None and is_asked_one_by_one(platform, environ):
+        return replace(allowance, at_once=1)
+    return allowance
 
 
 def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:

@@ -186,9 +186,9 @@ class BriefRequest:
             + self.brief.form.max_tokens
             + PICTURE_TOKENS * len(self.pictures)
         )
-        async with self._account.call(
-            tokens, settings.get("timeout") or self.brief.ask.patience
-        ) as call:
+        # A stream may go on for as long as the seat has, however short its silences are.
+        lasts = max(settings.get("timeout") or 0.0, self.brief.ask.patience)
+        async with self._account.call(tokens, lasts) as call:
             self._end += call.waited
             yield call
 

@@ -61,6 +61,9 @@ MODEL_VARIABLE: Final = "MOOT_MODEL"
 _ALIASES: Final[Mapping[str, str]] = {"google-gla": "google", "gemini": "google"}
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - compared with, not bound to
 _VARIABLE: Final = compile_late(r"[A-Z_][A-Z0-9_]*")
+_PORTS: Final = {"http": 80, "https": 443}
+_BATCHING: Final = frozenset({"vllm"})
+"""Local servers that answer many requests together as fast as one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +83,7 @@ class Platform:
 
     @property
     def is_local(self) -> bool:
-        return self.provider in _LOCAL or (
-            self.url is not None and split_address(self.url).hostname in _LOOPBACK
-        )
+        return self.provider in _LOCAL or _is_loopback(self.url or "")
 
 
 def is_local_server(platform: Platform) -> bool:
@@ -218,6 +219,26 @@ def find_named_platform(environ: Mapping[str, str], is_known: Callable[[str], bo
     return name or None
 
 
+def is_served_locally(platform: Platform, environ: Mapping[str, str]) -> bool:
+    """Whether a server of this machine or of this user answers, which takes its time, and not a provider."""
+    return platform.is_local or _is_loopback(find_address(platform, environ) or "")
+
+
+def is_asked_one_by_one(platform: Platform, environ: Mapping[str, str]) -> bool:
+    """Whether requests to its server only wait for one another there: one of them at a time is as fast."""
+    return is_served_locally(platform, environ) and platform.provider not in _BATCHING
+
+
+def find_local_server(platform: Platform, environ: Mapping[str, str]) -> str | None:
+    """Return the host and port of a local server, one name for one server; None for any other."""
+    if not is_served_locally(platform, environ):
+        return None
+    address = find_address(platform, environ) or ""
+    parts = split_address(address)
+    host = "localhost" if _is_loopback(address) else parts.hostname or ""
+    return f"{host}:{parts.port or _PORTS.get(parts.scheme, 0)}"
+
+
 def find_platforms(environ: Mapping[str, str]) -> list[str]:
     """Return the model platforms that the environment has keys for, the preferred one first."""
     platforms: list[str] = []
@@ -339,6 +360,10 @@ def _find_first_key(names: Sequence[str], environ: Mapping[str, str]) -> Provide
 
 def _find_optional_key(name: str, environ: Mapping[str, str]) -> ProviderKey:
     return ProviderKey(variable=name, value=environ.get(name, "").strip() or None)
+
+
+def _is_loopback(url: str) -> bool:
+    return split_address(url).hostname in _LOOPBACK
 
 
 def _is_openai(url: str) -> bool:

@@ -2,9 +2,10 @@
 
 import asyncio
 import hashlib
+import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -17,8 +18,10 @@ from moothall.ports import participant
 
 LIMITS: Final = "MOOT_LIMITS"
 """The variable that sets limits: `openai=500r,200000t,20c,5s;anthropic=50r` (requests and tokens a minute, calls and sessions
-at once)."""
+at once). Where it says nothing of calls at once, a local server is asked for one answer at a time."""
 MAX_LOOK: Final = 5.0
+WOKEN_AT_ONCE: Final = 4
+"""How many calls look again when one ends: the first may wait for a place of its session, and not for its turn."""
 MINUTE: Final = 60.0
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 """Of one answer of a model, with what a stream writes around each of its tokens."""
@@ -53,6 +56,11 @@ def name_account(provider: str, address: str | None, key: str | None) -> str:
     """The name of a provider's account in a shared table. It tells neither the key nor where the server is."""
     secret = hashlib.sha256(f"{address or ''}\n{key or ''}".encode()).hexdigest()[:16]
     return f"{provider}/{secret}"
+
+
+def name_local_account(server: str) -> str:
+    """The name that all models of a local server share. On another machine the same address is another server."""
+    return name_account("local", f"{server}@{socket.gethostname()}", None)
 
 
 def read_headers(
@@ -214,6 +222,41 @@ def compute_wait(left: float | None, limit: float | None, wanted: float) -> floa
     return missing * MINUTE / (limit * (1 - participant.CAPACITY_SHARE)) if missing > 0 else 0.0
 
 
+@dataclass(slots=True, eq=False)
+class _WaitingCall:
+    """A call of this process that waits for its turn."""
+
+    loop: asyncio.AbstractEventLoop
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+_WAITING: Final[dict[str, list[_WaitingCall]]] = {}
+"""The calls that wait, by account, the first one first. It says who looks again at once, and never who may go."""
+
+
+def _wake(account: str, most: int) -> None:
+    """Have the calls that wait longest look again at once; those of another event loop look again by themselves."""
+    loop = asyncio.get_running_loop()
+    waiting = [each for each in _WAITING.get(account, ()) if each.loop is loop]
+    for each in waiting[:most]:
+        each.woken.set()
+
+
+@contextmanager
+def _stand_in_line(account: str) -> Iterator[_WaitingCall]:
+    """While a call waits for its turn. Whoever leaves, with it or without, has the next one look."""
+    waiting = _WaitingCall(asyncio.get_running_loop())
+    line = _WAITING.setdefault(account, [])
+    line.append(waiting)
+    try:
+        yield waiting
+    finally:
+        line.remove(waiting)
+        if not line:
+            del _WAITING[account]
+        _wake(account, 1)
+
+
 class ProviderAccount:
     """One key of one provider: waits until a call is allowed, and learns from the answers."""
 
@@ -228,10 +271,11 @@ class ProviderAccount:
     async def call(self, tokens: int, lasts: float) -> AsyncIterator["MeteredCall"]:
         """Wait for the turn, which is no part of the seat's time, and count the call while it is under way."""
         name, began = uuid4().hex, asyncio.get_running_loop().time()
-        if (pause := await self._take(name, tokens, lasts)) > 0:
-            with participant.note_waiting():
+        pause = await self._take(name, tokens, lasts)
+        if pause > 0:
+            with participant.note_waiting(), _stand_in_line(self._account) as waiting:
                 while pause > 0:
-                    await asyncio.sleep(min(pause, MAX_LOOK))
+                    await _sleep_until_woken(waiting, min(pause, MAX_LOOK))
                     pause = await self._take(name, tokens, lasts)
         call = MeteredCall(waited=asyncio.get_running_loop().time() - began)
         token = _METER.set(call)
@@ -246,6 +290,7 @@ class ProviderAccount:
                 )
                 if call.report is not None:
                     await self._limits.report(self._account, call.report)
+            _wake(self._account, WOKEN_AT_ONCE)
 
     async def _take(self, name: str, tokens: int, lasts: float) -> float:
         try:
@@ -259,6 +304,13 @@ class ProviderAccount:
             )
         except WorldError:
             return 0.0
+
+
+async def _sleep_until_woken(waiting: _WaitingCall, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await waiting.woken.wait()
+    waiting.woken.clear()
 
 
 @dataclass(slots=True)
