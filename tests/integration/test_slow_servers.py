@@ -79,9 +79,11 @@ def test_a_server_of_this_machine_is_asked_one_by_one(
 
 def test_what_the_user_allows_a_local_server_holds() -> None:
     async def work() -> None:
-        async with SerialServer([StubReply(text=INTENT)], seconds=0.1) as server:
-            async with seated(f"{server.base_url}#m", environ={LIMITS: "server=3c"}) as (mind,):
-                await asyncio.gather(*(mind.respond(brief("intent"), print) for _ in range(6)))
+        async with (
+            SerialServer([StubReply(text=INTENT)], seconds=0.1) as server,
+            seated(f"{server.base_url}#m", environ={LIMITS: "server=3c"}) as (mind,),
+        ):
+            await asyncio.gather(*(mind.respond(brief("intent"), print) for _ in range(6)))
         assert server.most_at_once == 3
 
     run_with_deadline(work())
