@@ -3,15 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from tests.integration.test_model_participant import brief
 from tests.support.serial_server import SerialServer
 
+from moothall import Moot, Seat
+from moothall.app.panels import Panel, assign_seats, find_longest_patience
+from moothall.app.plugins import load_kinds
+from moothall.app.session_options import Options
+from moothall.domain.ids import SeatId
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import is_asked_one_by_one, parse_platform
 from moothall.participants.provider_limits import LIMITS, LocalLimits
 from moothall.ports.participant import Answer
+from moothall.protocols.persona.facts import PersonaSettings
 from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.stub_server import StubReply
 
@@ -105,3 +112,75 @@ def test_a_call_that_is_given_up_while_it_waits_leaves_the_turn_to_the_next() ->
         assert server.most_at_once <= 2
 
     run_with_deadline(work())
+
+
+def test_a_speech_of_a_local_server_is_not_begun_anew_before_its_first_word() -> None:
+    """It reads the prompt for more than half of the time that it has: to leave it would have it read all of it again."""
+
+    async def work() -> None:
+        reply = StubReply(text="It costs too much.")
+        async with (
+            SerialServer([reply], seconds=1.5) as server,
+            seated(f"{server.base_url}#m") as (mind,),
+        ):
+            answer = await mind.respond(brief("speech", patience=2.5), print)
+        assert isinstance(answer, Answer)
+        assert len(server.asked) == 1
+
+    run_with_deadline(work())
+
+
+@pytest.mark.parametrize(
+    ("platform", "settings", "expected"),
+    [
+        ("ollama:llama3.2", {}, 600.0),
+        ("http://127.0.0.1:8080/v1#m", {}, 600.0),
+        ("openai:m", {}, 600.0),
+        ("anthropic:claude-opus-4-5", {}, None),
+        ("anthropic:claude-opus-4-5", {"intent_patience": 900}, None),
+        ("http://models.example.org/v1#m", {}, None),
+        ("ollama:m", {"intent_patience": 900}, 900.0),
+        ("ollama:m", {"round_timeout": "1200"}, 1_200.0),
+        ("ollama:m", {"intent_patience": 20}, 600.0),
+        ("embedded", {"speech_patience": 1_800}, 1_800.0),
+        *(("ollama:m", {"patience": odd}, 600.0) for odd in (None, "soon", "nan", [], -5)),
+    ],
+)
+def test_a_seat_of_a_local_model_has_ten_minutes_or_what_was_set_if_that_is_more(
+    platform: str, settings: dict[str, object], expected: float | None
+) -> None:
+    environ = {"OPENAI_BASE_URL": "http://localhost:8080/v1"}
+    panel = Panel(
+        seats=(
+            Seat(id=SeatId("ada"), platform=""),
+            Seat(id=SeatId("bob"), platform="", patience=90.0),
+        )
+    )
+    ada, bob = assign_seats(
+        panel,
+        (),
+        [platform],
+        load_kinds(),
+        environ=environ,
+        patience=find_longest_patience(settings),
+    )
+    assert (ada.patience, bob.patience) == (expected, 90.0)
+
+
+def test_a_new_meeting_gives_three_minutes_for_an_intent_and_an_old_one_keeps_its_own(
+    tmp_path: Path,
+) -> None:
+    """The default of a stored field never changes: what was recorded without it had a minute."""
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_HOME": str(tmp_path)}) as moot:
+            options: Options = {"seats": {"ada": "ollama:m", "bob": "mailbox"}, "check": False}
+            planned = await moot.plan_session("Shall we?", **options)
+            assert planned.opened.seats[0].patience == 600.0
+            assert planned.opened.settings.intent_patience == 180.0  # type: ignore[attr-defined]
+            options["settings"] = {"intent_patience": 60}
+            planned = await moot.plan_session("Shall we?", **options)
+            assert planned.opened.settings.intent_patience == 60.0  # type: ignore[attr-defined]
+
+    run_with_deadline(work())
+    assert PersonaSettings().intent_patience == 60.0

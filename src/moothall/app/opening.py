@@ -24,6 +24,7 @@ from moothall.app.given_files import read_given_files
 from moothall.app.panels import (
     Panel,
     assign_seats,
+    find_longest_patience,
     load_panel,
     parse_seat_word,
     resolve_platform_path,
@@ -183,7 +184,7 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
     for name in given:
         if name not in names:
             raise errors.BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
-    values = dict(given)
+    values = {**plugin.defaults, **given}
     if "blind" in names:
         values.setdefault("blind", len(seats) >= plugin.blind_from)
     try:
@@ -397,7 +398,15 @@ async def _build_roster(
             resources.environ, resources.seating, language, is_checked=is_checked
         )
     platforms = tuple(resolve_platform_path(each, Path()) for each in found.platforms)
-    roster = assign_seats(chosen, words, platforms, resources.seating.kinds)
+    settings = {**chosen.settings, **(options.get("settings") or {})}
+    roster = assign_seats(
+        chosen,
+        words,
+        platforms,
+        resources.seating.kinds,
+        environ=resources.environ,
+        patience=find_longest_patience(settings),
+    )
     if is_checked:
         roster = await name_models(roster, resources.seating)
     return roster, chosen, found

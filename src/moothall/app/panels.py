@@ -5,6 +5,7 @@ hash."""
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
@@ -21,7 +22,7 @@ from moothall.codec.settings import KnownLanguage, explain_validation_error
 from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
-from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, validate_seats
+from moothall.domain.roster import HELPING_SEATS, MAX_PATIENCE, MAX_SEATS, Seat, validate_seats
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.errors import BadPanel, BadRoster, MootError
 from moothall.locale.texts import find_translation
@@ -72,6 +73,11 @@ class PanelForm(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     seat: list[SeatForm] = Field(min_length=1)
 
+
+_TIMES: Final = ("patience", "timeout")
+"""How the settings of a protocol are called that say how many seconds an answer may take."""
+
+_NO_VARIABLES: Final[Mapping[str, str]] = {}
 
 _TABLES: Final[Mapping[str, type]] = {"": PanelForm, "seat": SeatForm}
 
@@ -161,12 +167,29 @@ def resolve_platform_path(platform: str, folder: Path) -> str:
     return platform
 
 
+def find_longest_patience(settings: Mapping[str, Any]) -> float:
+    """The most seconds that given settings allow for an answer, 0 where they say nothing of it or no number."""
+    longest = 0.0
+    for name, value in settings.items():
+        if name.endswith(_TIMES):
+            with suppress(TypeError, ValueError):
+                longest = max(longest, float(value))
+    return min(longest, MAX_PATIENCE)
+
+
 def assign_seats(
-    panel: Panel, words: Sequence[Seat], platforms: Sequence[str], kinds: KindTable
+    panel: Panel,
+    words: Sequence[Seat],
+    platforms: Sequence[str],
+    kinds: KindTable,
+    *,
+    environ: Mapping[str, str] = _NO_VARIABLES,
+    patience: float = 0.0,
 ) -> tuple[Seat, ...]:
     """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
 
-    Raises BadRoster for seats that cannot sit together, and if there is no platform to share.
+    A seat that was given no time of its own has what its platform usually takes, or the `patience` that was set for the session
+    where that is more. Raises BadRoster for seats that cannot sit together, and if there is no platform to share.
     """
     given = {seat.id: seat for seat in words}
     if len(given) < len(words):
@@ -191,12 +214,11 @@ def assign_seats(
             raise BadRoster(
                 f"nobody sits on {seat.id!r}; name who does: --seat {seat.id}=openai:gpt-5-mini"
             )
-        usual = kinds.find(platform).patience
-        filled.append(
-            replace(
-                seat, platform=platform, patience=usual if seat.patience is None else seat.patience
-            )
-        )
+        own = seat.patience
+        if own is None:
+            usual = kinds.find_patience(platform, environ)
+            own = None if usual is None else max(usual, patience)
+        filled.append(replace(seat, platform=platform, patience=own))
     return tuple(filled)
 
 

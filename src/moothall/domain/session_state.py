@@ -158,6 +158,13 @@ class PendingAsk:
     attempts: int = 1
     put_at: datetime | None = field(default=None, compare=False)
 
+    @property
+    def seconds(self) -> float | None:
+        """How long it has from when it was sent; None where that has no end."""
+        if self.deadline is None or self.put_at is None:
+            return None
+        return (self.deadline - self.put_at).total_seconds()
+
 
 @dataclass(frozen=True, slots=True)
 class RunningTime:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.codec.answers import build_reply
-from moothall.domain.effects import Ask
+from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Fact, Loss, SeatLost, ToolUsed
 from moothall.domain.ids import AskId
 from moothall.domain.roster import parse_kind
@@ -135,7 +135,7 @@ class Questions:
         ON_RETRY.set(self.count_retry)
         ON_TOOL.set(note_use)
         try:
-            brief = snapshot.build_brief(ask)
+            brief = _with_its_time(snapshot.build_brief(ask), snapshot)
             if brief.tools is not None:
                 brief = replace(brief, tools=replace(brief.tools, session_uses=session_uses))
             while True:
@@ -211,6 +211,14 @@ def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Res
         # No usage here: the value that carries it is the one that failed validation.
         return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error)))
     return fact
+
+
+def _with_its_time(brief: Brief, snapshot: Snapshot) -> Brief:
+    """Give a participant the seconds that its ask has by the record: a seat's own, or more because it was asked again."""
+    pending = snapshot.session_state.pending.get(brief.ask.id)
+    if pending is None or not pending.seconds:
+        return brief
+    return replace(brief, ask=replace(brief.ask, patience=max(0.0, pending.seconds)))
 
 
 def _shorten(detail: str) -> str:

@@ -22,7 +22,7 @@ from moothall.domain.roster import (
     Seat,
     parse_kind,
 )
-from moothall.errors import MissingExtra, describe_install
+from moothall.errors import MissingExtra, UnknownPlatform, describe_install
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.a2a import A2aParticipant
 from moothall.participants.acp_seat import AcpParticipant, build_acp_seat
@@ -32,7 +32,7 @@ from moothall.participants.human import AskPerson, HumanParticipant
 from moothall.participants.local_model import LocalModel
 from moothall.participants.model import ModelParticipant
 from moothall.participants.named_tools import ToolBox
-from moothall.participants.platforms import list_providers, parse_platform
+from moothall.participants.platforms import is_served_locally, list_providers, parse_platform
 from moothall.participants.recipes import find_recipe
 from moothall.participants.script import ScriptParticipant, make_demo
 from moothall.ports.participant import Participant, ProviderLimits
@@ -84,6 +84,9 @@ class ParticipantKind:
     def written(self) -> str:
         return self.usage or self.name
 
+
+LOCAL_PATIENCE: Final = 600.0
+"""How many seconds a model of a local server may take: it may have to be loaded, and reads long prompts slowly."""
 
 ADDRESS: Final = "http"
 """The kind of a model server that is given by its address."""
@@ -215,6 +218,18 @@ class KindTable:
         """The kind of a platform. What names no other kind is a provider's model, or will be refused as one."""
         kind = self._kinds.get(platform) or self._kinds.get(parse_kind(platform.strip().lower()))
         return kind or self._kinds[ADDRESS if "://" in platform else MODEL]
+
+    def find_patience(self, platform: str, environ: Mapping[str, str]) -> float | None:
+        """How many seconds a seat of this platform usually takes over an answer; None leaves that to the protocol."""
+        kind = self.find(platform)
+        if kind.name not in {MODEL, ADDRESS}:
+            return kind.patience
+        try:
+            model = parse_platform(platform)
+        except UnknownPlatform:
+            # It is refused where the seat is filled, with all that is known.
+            return None
+        return LOCAL_PATIENCE if is_served_locally(model, environ) else None
 
     def is_known(self, name: str) -> bool:
         """Whether a name is taken already, by a kind or by a provider."""

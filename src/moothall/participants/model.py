@@ -36,6 +36,7 @@ from moothall.participants.platforms import (
     find_local_server,
     is_asked_one_by_one,
     is_local_server,
+    is_served_locally,
 )
 from moothall.participants.tool_desk import ToolDesk
 from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
@@ -106,6 +107,7 @@ class ModelParticipant:
         self._missing = ""
         self._chatting: list[str] = []
         self._prefixes = model_request.PrefixCache()
+        self._is_local = is_served_locally(platform, environ)
         self._tells_tokens = platform.intents == "token"
         self._account = provider_limits.ProviderAccount(
             limits or provider_limits.LocalLimits(),
@@ -115,7 +117,13 @@ class ModelParticipant:
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         asking = BriefRequest(
-            brief, on_text, self._pace, self._platform, self._prefixes, account=self._account
+            brief,
+            on_text,
+            self._pace,
+            self._platform,
+            self._prefixes,
+            account=self._account,
+            is_local=self._is_local,
         )
         desk = ToolDesk(brief, self._tools)
         try:

@@ -161,7 +161,9 @@ class BriefRequest:
         prefixes: PrefixCache | None = None,
         *,
         account: ProviderAccount | None = None,
+        is_local: bool = False,
     ) -> None:
+        self._is_local = is_local
         self.usage: Usage = FREE
         self._prefixes = prefixes or PrefixCache()
         self.model = ""
@@ -272,10 +274,7 @@ class BriefRequest:
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
         message = self._build_message(model, user)
-        # At most half of the patience per silence: a stream that hangs can be started once more.
-        settings = self._build_settings(
-            room, min(self._compute_timeout(), self.brief.ask.patience / 2)
-        )
+        settings = self._build_settings(room, self._compute_silence())
         shown = ThinkFilter()
         with _translate_failures():
             try:
@@ -391,6 +390,15 @@ class BriefRequest:
                 FailureKind.TIMEOUT, f"no answer within {self.brief.ask.patience:g} s"
             )
         return left
+
+    def _compute_silence(self) -> float:
+        """Return how long a stream may be silent; raises ModelFailure as above."""
+        left = self._compute_timeout()
+        # A local server reads the prompt for most of that time, and would read it again.
+        if self._is_local:
+            return left
+        # At most half of the patience per silence: a stream that hangs can be started once more.
+        return min(left, self.brief.ask.patience / 2)
 
     def _compute_seconds_left(self) -> float:
         return self._end - asyncio.get_running_loop().time()

@@ -58,7 +58,7 @@ class ImportedSession(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolPlugin(Generic[S, T]):
-    """One per protocol, loaded through the entry points `moothall.protocols`.
+    """One per protocol, named by the row of its feature (`ports/feature.py`).
 
     `timeline` creates an empty timeline of a session; `describe` adds one entry to it and returns lines that say what happened;
     `decision` is the outcome so far; `report` describes the session for people, and Markdown, HTML and terminal text are rendered
@@ -66,7 +66,8 @@ class ProtocolPlugin(Generic[S, T]):
     seats from which positions are collected blind, if the settings leave that open. `gates` are the kinds of answers that are
     validations, during which nobody may consult. With `consults` its sessions allow consultations by default. `expect` says
     from an opening how much the session will ask, for those who want to know the price before. `refuses` are the options of a
-    session that it cannot honour, each with the reason and what to use instead: `{"turns": "…"}`.
+    session that it cannot honour, each with the reason and what to use instead: `{"turns": "…"}`. `defaults` are values of
+    settings for new sessions where nobody gives them; the default in the settings' class is that of stored sessions, for ever.
     """
 
     name: str
@@ -87,6 +88,7 @@ class ProtocolPlugin(Generic[S, T]):
     refuses: Mapping[str, str] = field(default_factory=dict)
     opens_by_question: bool = True
     """Whether a question and a panel are all that a session needs; a chat client can open no other."""
+    defaults: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def forms(self) -> tuple[str, ...]:

@@ -61,6 +61,8 @@ def open_session(plan: Plan) -> MeetingOpened:
 PERSONA: Final = ProtocolPlugin(
     name="persona",
     blind_from=3,
+    # A model that thinks first needs more than the minute of the stored default.
+    defaults={"intent_patience": 180.0},
     rules=RULES,
     settings=PersonaSettings,
     open=open_session,

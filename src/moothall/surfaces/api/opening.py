@@ -27,6 +27,7 @@ from moothall.errors import NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.memory.tokens import AccessDenied, Token, parse_code
 from moothall.participants.script import Pace
+from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.fields import (
     MAX_ENTRIES,
     FamilyRef,
@@ -206,7 +207,7 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
                     plugin.name,
                     " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0],
                 ),
-                settings=_build_settings(plugin.settings, words.settings),
+                settings=_build_settings(plugin, words.settings),
             )
             for plugin in load_protocols().values()
         ],
@@ -242,8 +243,9 @@ def _build_options(language: Language) -> list[OptionOut]:
     ]
 
 
-def _build_settings(settings: type, descriptions: Mapping[str, str]) -> list[SettingOut]:
+def _build_settings(plugin: AnyPlugin, descriptions: Mapping[str, str]) -> list[SettingOut]:
     """The settings of a protocol from their class; those of a plugin with the sentence of its description that names them."""
+    settings = plugin.settings
     shape = TypeAdapter(settings).json_schema()["properties"]
     sentences = re.split(r"(?<=[.;])\s+", " ".join((settings.__doc__ or "").split()))
     rows = []
@@ -253,11 +255,8 @@ def _build_settings(settings: type, descriptions: Mapping[str, str]) -> list[Set
         choices = next(
             ([str(one) for one in kind["enum"]] for kind in schemas if "enum" in kind), []
         )
-        default = (
-            None
-            if each.default is MISSING
-            else TypeAdapter(Any).dump_python(each.default, mode="json")
-        )
+        value = plugin.defaults.get(each.name, each.default)
+        default = None if value is MISSING else TypeAdapter(Any).dump_python(value, mode="json")
         rows.append(
             SettingOut(
                 name=to_camel(each.name),
