@@ -4,8 +4,6 @@ Everything becomes text with a name, a picture in base64. What cannot be read is
 leaves such files out and lists them.
 """
 
-import io
-import logging
 import os
 import re
 import stat
@@ -17,9 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from moothall.app.pdf_files import extract_pdf
 from moothall.domain.safe_text import split_address
 from moothall.domain.topic import MAX_FILE_LENGTH, MAX_FILES, ContextFile, detect_picture
-from moothall.errors import BadSetting, MissingExtra, describe_install
+from moothall.errors import BadSetting, MissingExtra
 
 FETCH: Final = "MOOT_FETCH"
 """`on`: addresses may be given, and are fetched."""
@@ -113,7 +112,7 @@ def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
         return ContextFile(name=name, text=b64encode(raw).decode(), media=media)
     if raw.startswith(b"%PDF-"):
         return ContextFile(
-            name=name, text=_extract_pdf(label, raw), original=sha256(raw).hexdigest()
+            name=name, text=extract_pdf(label, raw), original=sha256(raw).hexdigest()
         )
     if b"\0" in raw[:MAX_BYTES]:
         raise BadSetting(f"{label} is not a text file, a PDF or a picture (PNG, JPEG, GIF, WebP)")
@@ -128,33 +127,6 @@ def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
     if not text.strip():
         raise BadSetting(f"{label} is empty: there is nothing to read")
     return ContextFile(name=name, text=text)
-
-
-def _extract_pdf(label: str, raw: bytes) -> str:
-    """The text of a PDF, each page under its number. Raises MissingExtra, and BadSetting when it holds no text."""
-    try:
-        from pypdf import PdfReader
-        from pypdf.errors import PyPdfError
-    except ImportError as cause:
-        raise MissingExtra(
-            f"{label} is a PDF, and reading one needs an extra package: {describe_install('pdf')}"
-        ) from cause
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # a faulty file is one sentence of ours
-    try:
-        pages = [page.extract_text() for page in PdfReader(io.BytesIO(raw)).pages]
-    except (
-        PyPdfError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-    ) as cause:
-        raise BadSetting(f"{label} cannot be read as a PDF: {cause}") from cause
-    if not any(page.strip() for page in pages):
-        raise BadSetting(f"{label} holds no text, only pictures of pages; give its text")
-    return "\n".join(f"[page {number}]\n{page.strip()}" for number, page in enumerate(pages, 1))
 
 
 def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:

@@ -1,6 +1,5 @@
 """Opens sessions: plans new ones (who sits, by which rules, what memory says), imports others, and prepares to resume them."""
 
-import asyncio
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -31,6 +30,7 @@ from moothall.app.panels import (
 )
 from moothall.app.plugins import find_measure
 from moothall.app.protocols import find_plugin, get_protocol
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.remembering import Remembering
 from moothall.app.resources import Resources
 from moothall.app.seats import Seating
@@ -218,7 +218,8 @@ async def _build_subject(
 ) -> Topic:
     """Return where the question belongs, with what is remembered of such questions. Raises UnknownThread, UnknownDecision."""
     # On a thread: a folder or a PDF takes its time.
-    given = await asyncio.to_thread(read_given_files, options.get("files") or (), resources.environ)
+    files = options.get("files") or ()
+    given = await run_on_own_thread(lambda: read_given_files(files, resources.environ))
     subject = replace(
         build_topic(
             category=options.get("category") or "",

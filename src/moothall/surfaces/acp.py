@@ -18,6 +18,7 @@ from uuid import uuid4
 from acp import PROTOCOL_VERSION, RequestError, helpers, run_agent, schema
 from acp.interfaces import Client
 
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.version import VERSION
 from moothall.domain.ids import SessionId
 from moothall.errors import BadAnswer, BadSetting, MootError
@@ -287,7 +288,7 @@ class MootAgent:
         self, call: Call, name: str, conversation: Conversation, messages: list[ChatMessage]
     ) -> EditorSeat:
         chat = ChatRequest(model=conversation.model.id, messages=messages)
-        question = chat_request.read_question(chat)
+        question = await run_on_own_thread(lambda: chat_request.read_question(chat))
         conversation.asked += 1
         key, seats = f"acp {name} {conversation.asked}", (f"{SEAT}=mailbox",) if self._sits else ()
         return EditorSeat(

@@ -9,6 +9,7 @@ import click
 from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
 from moothall.app.opening import open_planned
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.session_options import Options
 from moothall.disk.private import open_output
 from moothall.domain.ids import parse_session_id
@@ -77,7 +78,7 @@ def review(
     async def work() -> int:
         check_required(hold.required, get_args(Verdict))
         _check_folders(sarif, markdown)
-        files = read_reviewed(sources, diff, span, os.environ)
+        files = await run_on_own_thread(lambda: read_reviewed(sources, diff, span, os.environ))
         topic, planned = build_review_options(files, about, options)
         async with terminal.open_moot() as moot:
             plan = await moot.plan_session(topic, **planned)

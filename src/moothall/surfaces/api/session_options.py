@@ -1,6 +1,5 @@
 """The parameters of the calls that open a session, made from the table of a session's options."""
 
-import asyncio
 import dataclasses
 from base64 import b64decode
 from collections.abc import Callable, Collection
@@ -14,6 +13,7 @@ from moothall.app.given_files import build_given_file
 from moothall.app.panels import list_presets
 from moothall.app.plugins import load_kinds
 from moothall.app.protocols import get_protocol
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.session_options import (
     SESSION_OPTIONS,
     Opener,
@@ -230,7 +230,7 @@ async def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any)
         return {to_snake(key): each for key, each in value.items()}
     if isinstance(kind, kinds.FilesKind):
         # A long PDF takes seconds, in which the others are served.
-        return await asyncio.to_thread(lambda: [each.read_text() for each in value])
+        return await run_on_own_thread(lambda: [each.read_text() for each in value])
     if isinstance(kind, kinds.PanelKind) and value not in list_presets():
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.domain.budget import Spent
 from moothall.domain.safe_text import dump_json
 from moothall.errors import KeyReused, MootError, NotAllowed, WorldError
@@ -109,7 +110,7 @@ async def _hold_meeting(
     if aside is not None:
         shape = build_shape(secrets.token_hex(12), chat, model)
         return await _answer(request, chat, shape, _say_aside(aside), {})
-    question = chat_request.read_question(chat)
+    question = await run_on_own_thread(lambda: chat_request.read_question(chat))
     key = request.headers.get("idempotency-key", "").strip()
     meeting = await find_or_open_meeting(call, chat, model, question, key)
     shape = build_shape(meeting.session, chat, model)
