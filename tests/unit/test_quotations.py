@@ -1,8 +1,12 @@
 """Quotations, judged by code as a careful reader would (E-4)."""
 
-import pytest
+import random
 
-from moothall.domain.quotations import check_quotations, list_cited_lines
+import pytest
+from tests.support.growth import measure_growth
+
+from moothall.domain import quotations
+from moothall.domain.quotations import check_quotations, list_cited_lines, locate_quotation
 from moothall.domain.topic import ContextFile, Topic, build_context
 from moothall.reports import blocks
 from moothall.reports.given import build_given
@@ -151,6 +155,102 @@ def test_hostile_text_costs_no_time(files: tuple[ContextFile, ...]) -> None:
         "「『" * 5_000,
     ):
         check_quotations(text, files, SAID)
+
+
+def write_lease(lines: int) -> str:
+    chance = random.Random(7)
+    words = [
+        "the",
+        "lease",
+        "says",
+        "zebra",
+        "clause",
+        "of",
+        "and",
+        "to",
+        "tenant",
+        "rent",
+        "building",
+        "house",
+    ]
+    return "\n".join(" ".join(chance.choices(words, k=10)) for _ in range(lines))
+
+
+def check_afresh(text: str, source: str) -> list[str]:
+    """The verdicts on a text, with nothing that is remembered of the file."""
+    quotations._fold_file.cache_clear()
+    files = (ContextFile(name="lease.md", text=source),)
+    return [each.verdict for each in check_quotations(text, files, {})]
+
+
+@pytest.mark.timeout(120)
+def test_a_quotation_in_parts_costs_as_much_as_the_file_is_long() -> None:
+    """E-4: four times the file is no sixteen times the work, and forty quotations are not forty times."""
+    said = 'The lease says "the … zebra crossing nobody". '
+    small, large = write_lease(7_500), write_lease(30_000)
+    sources = {len(small): small, len(large): large}
+    grown = measure_growth(lambda size: check_afresh(said, sources[size]), len(small), len(large))
+    assert grown < 8
+    more = measure_growth(lambda count: check_afresh(said * count, large), 1, 40)
+    assert more < 10
+    assert check_afresh(said * 40, large) == [N] * 40
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("a … b", N),
+        ("a a a … a b … a a", N),
+        ("a … " * 400 + "b", N),
+        ("a … " * 400 + "a a", F),
+        ("aa aa aa", N),
+    ],
+)
+def test_a_file_of_one_letter_again_and_again_is_searched_at_once(words: str, verdict: str) -> None:
+    """E-4: not for every place at which a quotation might begin."""
+    assert check_afresh(f'lease.md says "{words}"', "a " * 950_000) == [verdict]
+
+
+def test_how_many_places_are_looked_at_is_bounded() -> None:
+    """E-4: for each quotation, also where its words stand inside of others a million times."""
+    looks = quotations._Looks()
+    assert quotations._find_words("a a … b", "xa a ax " * 200_000 + "b", 0, looks) == -1
+    assert looks.left == 0
+    looks = quotations._Looks()
+    assert quotations._find_words("a … of the zebra", "a " * 900_000 + "of the zebra", 0, looks) > 0
+    assert looks.left > quotations.MAX_LOOKS - 300
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("Deliveries are … holidays", 6),
+        ("The buyer … delivery … fee … is due", 3),
+        ("a fee … is unable … holidays", 4),
+        ("is … is … is", 0),
+        ("the agreed price … The buyer may", 0),
+    ],
+)
+def test_parts_are_looked_for_around_the_rarest_one(words: str, line: int) -> None:
+    """E-4: the others stand before it and behind it, in their order."""
+    assert locate_quotation(words, ContextFile(name="contract.md", text=CONTRACT), 1) == line
+
+
+def test_parts_that_stand_far_apart_are_no_quotation() -> None:
+    """E-4: what is between two parts has a limit, in both directions."""
+    near = "The buyer pays. " + "x " * 900 + "The seller waits."
+    far = "The buyer pays. " + "x " * 1_100 + "The seller waits."
+    for source, verdict in ((near, F), (far, N)):
+        for words in ("The buyer pays … The seller waits", "buyer pays … The seller waits."):
+            assert check_afresh(f'lease.md says "{words}"', source) == [verdict]
+
+
+def test_lines_that_are_cited_again_and_again_cost_no_time() -> None:
+    """E-4: names of files in each other, thousands of times."""
+    files = tuple(ContextFile(name=name, text="One.") for name in ("a/b.md", "c/b.md", "b.md"))
+    grown = measure_growth(lambda size: check_quotations("b.md " * size, files, {}), 1_000, 4_000)
+    assert grown < 10
 
 
 def test_a_pdf_is_read_page_by_page_and_what_is_cited_is_marked() -> None:

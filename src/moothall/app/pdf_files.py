@@ -23,7 +23,7 @@ MAX_CHILDREN: Final = 2
 MAX_WAITING: Final = 32
 WAIT_SECONDS: Final = 120.0
 MAX_FAULT_LENGTH: Final = 200
-KEPT_VARIABLES: Final = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+PASSED_VARIABLES: Final = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What an interpreter may need to start; the rest of the environment holds keys."""
 MAX_PRINTED: Final = 16 * MAX_FILE_LENGTH
 """Bytes that are read from a child: a letter is up to twelve of them in JSON."""
@@ -96,7 +96,7 @@ def _run_child(raw: bytes) -> bytes:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+            env={name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ},
             # Ctrl-C is for Moot, which ends the child.
             start_new_session=True,
         )

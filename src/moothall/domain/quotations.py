@@ -7,9 +7,10 @@ emphasis do not count. `…` and brackets in a quotation stand for what was left
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Final, Literal
 
 from moothall.domain.given_search import split_lines
@@ -27,6 +28,12 @@ MIN_CJK: Final = 6
 """Less is a word in quotation marks, and no quotation."""
 MAX_GAP: Final = 2_000
 """How far apart the parts of a quotation may stand in the source."""
+MAX_LOOKS: Final = 5_000
+"""How many places are looked at for one quotation."""
+MAX_STARTS: Final = 100
+"""At how many places of its rarest part a quotation in parts may begin."""
+MAX_COUNTED: Final = 3
+"""How many of its parts are counted for that."""
 LINE_TOLERANCE: Final = 2
 MAX_CITED_LINES: Final = 200
 
@@ -52,6 +59,7 @@ _ATTRIBUTION: Final = compile_late(
     r"|file|contract|page)\b|规定|写道|写明|写着|指出|原文|引用|条款|文件|声称|说|称|提到|载明|约定",
     re.IGNORECASE,
 )
+_CJK_LETTER: Final = compile_late(f"[{_CJK}]")
 _FOLDED: Final = str.maketrans(
     {
         **dict.fromkeys("“”„«»「」『』＂", '"'),
@@ -152,11 +160,9 @@ def locate_quotation(words: str, file: ContextFile, line: int) -> int:
     """
     place = _find_place(words, (file,), {}, _Citation(0, 0, file, 0, line, line))
     at = int(place.rpartition(":")[2] or 0)
-    lines = split_lines(file.text)
-    is_enough = _is_long_enough(words, is_cited=True) or any(
-        fold_quotation(words) == fold_quotation(each) for each in lines
-    )
-    return at if is_enough else 0
+    if not _is_long_enough(words, is_cited=True):
+        return at if fold_quotation(words) in _fold_lines(file.text) else 0
+    return at
 
 
 def list_cited_lines(text: str, files: tuple[ContextFile, ...]) -> list[tuple[str, int, int]]:
@@ -186,6 +192,11 @@ def fold_quotation(text: str) -> str:
     return _NEAR_CJK.sub("", " ".join(folded.split()))
 
 
+@lru_cache(maxsize=16)
+def _fold_lines(text: str) -> frozenset[str]:
+    return frozenset(fold_quotation.__wrapped__(line) for line in split_lines(text))
+
+
 @dataclass(frozen=True, slots=True)
 class _FoldedFile:
     text: str
@@ -213,6 +224,7 @@ def _find_place(
     words: str, files: Sequence[ContextFile], said: Mapping[int, str], cited: _Citation | None
 ) -> str:
     """Where the words stand: first in what was cited, then in the other files, then in what was said."""
+    looks = _Looks()
     order = sorted(files, key=lambda file: cited is None or file is not cited.file)
     for file in order:
         folded = _fold_file(file.text)
@@ -223,12 +235,17 @@ def _find_place(
             if cited and is_cited
             else (0,)
         ):
-            at = _find_words(words, folded.text, begin)
+            at = _find_words(words, folded.text, begin, looks)
             if at >= 0:
                 return f"{file.name}:{bisect_right(folded.starts, at)}"
     entries = sorted(said, key=lambda entry: cited is None or entry != cited.entry)
     place = next(
-        (entry for entry in entries if _find_words(words, fold_quotation(said[entry]), 0) >= 0), 0
+        (
+            entry
+            for entry in entries
+            if _find_words(words, fold_quotation(said[entry]), 0, looks) >= 0
+        ),
+        0,
     )
     return f"#{place}" if place > 0 else f"[{-place}]" if place else ""
 
@@ -237,45 +254,97 @@ def _has_lines(cited: _Citation) -> bool:
     return cited.file is not None and 0 < cited.first <= len(split_lines(cited.file.text))
 
 
-def _find_words(words: str, source: str, begin: int) -> int:
+@dataclass(slots=True)
+class _Looks:
+    """How many more places are looked at for one quotation, in all texts: strangers write both the text and the quotation."""
+
+    left: int = MAX_LOOKS
+
+    def find_whole_words(self, part: str, source: str, begin: int, end: int) -> Iterator[int]:
+        """Find whole words: `able to pay` does not stand in `unable to pay`, nor `000 euros` in `40,000 euros`."""
+        at = source.find(part, begin, end)
+        while at >= 0 and self.left > 0:
+            self.left -= 1
+            if not _is_inside(source, at) and not _is_inside(source, at + len(part)):
+                yield at
+            at = source.find(part, at + 1, end)
+
+    def find_first(self, part: str, source: str, begin: int, end: int) -> int:
+        return next(self.find_whole_words(part, source, begin, end), -1)
+
+    def find_last(self, part: str, source: str, begin: int, end: int) -> int:
+        at = source.rfind(part, begin, end)
+        while at >= 0 and self.left > 0:
+            self.left -= 1
+            if not _is_inside(source, at) and not _is_inside(source, at + len(part)):
+                return at
+            at = source.rfind(part, begin, at + len(part) - 1)
+        return -1
+
+
+def _find_words(words: str, source: str, begin: int, looks: _Looks) -> int:
     """Where a quotation begins in a source, whole or in parts; -1 where it does not stand there."""
     whole = fold_quotation(words).strip(_EDGES)
-    at = _find_part(whole, source, begin)
+    at = looks.find_first(whole, source, begin, len(source)) if whole else -1
     if at >= 0:
         return at
-    parts = [part for each in _GAP.split(words) if (part := fold_quotation(each).strip(_EDGES))]
-    if len(parts) < 2 and len(parts) == len(_GAP.split(words)):
+    pieces = _GAP.split(words)
+    parts = [part for each in pieces if (part := fold_quotation(each).strip(_EDGES))]
+    if not parts or (len(parts) < 2 and len(parts) == len(pieces)):
         return -1
-    while parts and (at := _find_part(parts[0], source, begin)) >= 0:
-        place = at + len(parts[0])
-        for part in parts[1:]:
-            place = _find_part(part, source[: place + MAX_GAP], place)
-            if place < 0:
-                break
-            place += len(part)
-        if place >= 0:
+    rarest = _find_rarest(parts, source, begin, looks)
+    starts = looks.find_whole_words(parts[rarest], source, begin, len(source))
+    for start in islice(starts, MAX_STARTS):
+        at = _find_before(parts[:rarest], source, begin, start, looks)
+        end = start + len(parts[rarest])
+        if at >= 0 and _has_behind(parts[rarest + 1 :], source, end, looks):
             return at
-        begin = at + 1
     return -1
 
 
-def _find_part(part: str, source: str, begin: int) -> int:
-    """Find whole words: `able to pay` does not stand in `unable to pay`, nor `000 euros` in `40,000 euros`."""
-    at = source.find(part, begin) if part else -1
-    while at >= 0 and (_is_inside(source, at) or _is_inside(source, at + len(part))):
-        at = source.find(part, at + 1)
+def _find_rarest(parts: Sequence[str], source: str, begin: int, looks: _Looks) -> int:
+    """Return which of the longest parts stands in the source least often: the others are looked for near to it alone.
+
+    Where all of them stand there everywhere it is the first: the others are behind it.
+    """
+    longest = sorted(range(len(parts)), key=lambda each: -len(parts[each]))[:MAX_COUNTED]
+    rarest = 0
+    least = MAX_STARTS + 1
+    for each in longest:
+        hits = looks.find_whole_words(parts[each], source, begin, len(source))
+        count = sum(1 for _ in islice(hits, least))
+        if count < least:
+            rarest = each
+            least = count
+        if not least:
+            break
+    return rarest
+
+
+def _find_before(parts: Sequence[str], source: str, begin: int, start: int, looks: _Looks) -> int:
+    """Where the first of the parts before a place begins, each near to the next one; -1 where one is not there."""
+    at = start
+    for part in reversed(parts):
+        at = looks.find_last(part, source, max(begin, at - MAX_GAP), at)
+        if at < 0:
+            break
     return at
+
+
+def _has_behind(parts: Sequence[str], source: str, end: int, looks: _Looks) -> bool:
+    """Whether the parts stand behind a place, each near to the one before it."""
+    for part in parts:
+        at = looks.find_first(part, source, end, end + MAX_GAP)
+        if at < 0:
+            return False
+        end = at + len(part)
+    return True
 
 
 def _is_inside(source: str, at: int) -> bool:
     """Whether a cut before this character would cut a word or a number."""
     before, after = source[max(0, at - 2) : at], source[at : at + 2]
-    if (
-        not before
-        or not after
-        or re.match(f"[{_CJK}]", before[-1])
-        or re.match(f"[{_CJK}]", after[0])
-    ):
+    if not before or not after or _CJK_LETTER.match(before[-1]) or _CJK_LETTER.match(after[0]):
         return False
     is_number = (before[-1] in ",." and before[0].isdigit() and after[0].isdigit()) or (
         before[-1].isdigit() and after[0] in ",." and after[1:].isdigit()
@@ -296,6 +365,10 @@ def _find_citations(text: str, files: Sequence[ContextFile]) -> list[_Citation]:
         for match in _ENTRY.finditer(text)
     ]
     lowered = text.casefold()
+    # Which letters are part of a place already.
+    taken = bytearray(len(text))
+    for place in places:
+        taken[place.start : place.end] = b"\1" * (place.end - place.start)
     for file in files:
         names = {file.name, file.name.rpartition("/")[2]}
         for name in sorted(names, key=len, reverse=True):
@@ -309,7 +382,8 @@ def _find_citations(text: str, files: Sequence[ContextFile]) -> list[_Citation]:
                     match.start(), match.end(), file, 0, first, int(match["last"] or first)
                 )
                 # `a/notes.md` and `b/notes.md`: the whole name was looked for first, and a part of it names no other file.
-                if not any(one.start <= place.start < one.end for one in places):
+                if not taken[place.start]:
+                    taken[place.start : place.end] = b"\1" * (place.end - place.start)
                     places.append(place)
     return sorted(places, key=lambda each: each.start)
 
