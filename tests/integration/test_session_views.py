@@ -1,6 +1,7 @@
 """The views of sessions: of every protocol, after every entry, built once (W-2, W-3, W-4)."""
 
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
@@ -14,8 +15,10 @@ from moothall.app.moot import Moot
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadSetting, NotAllowed
 from moothall.ledgers.memory import MemoryLedger
+from moothall.reports import quotations
 from moothall.surfaces.api.method import Call, Caller
 from moothall.surfaces.api.methods import TABLE, open_server_context
+from moothall.surfaces.api.page import export_text
 from moothall_testkit.counting_ledger import CountingLedger
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
@@ -476,6 +479,47 @@ def test_files_and_a_budget_come_with_the_question(tmp_path: Path) -> None:
                     await rpc("moot.openSession", **opening, files=files)
 
     run_with_deadline(work())
+
+
+def test_what_is_quoted_is_looked_for_beside_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W-9, E-4: by a view, a past view, a decision and an export: a file may be long, and the others are served meanwhile."""
+    threads: list[threading.Thread] = []
+    check = quotations._check_line
+
+    def watch_check(*given: Any) -> Any:
+        threads.append(threading.current_thread())
+        return check(*given)
+
+    monkeypatch.setattr(quotations, "_check_line", watch_check)
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            opened = await rpc(
+                "cstp.openDeliberation",
+                topic="A or B?",
+                participants=["ada", "bob"],
+                files=[{"name": "lease.md", "text": "The rent is 9 euros."}],
+            )
+            session = opened["deliberationId"]
+            for seat in ("ada", "bob"):
+                await rpc(
+                    "cstp.contribute",
+                    deliberationId=session,
+                    participant=seat,
+                    type="propose",
+                    text='The lease says "the rent is 8 euros".',
+                    confidence=0.8,
+                )
+            head = (await rpc("moot.getView", sessionId=session))["head"]
+            await rpc("moot.getView", sessionId=session, at=head - 1)
+            assert "quotations" in await export_text(rpc.call.moot, session, "minutes")
+            assert "quotations" in await export_text(rpc.call.moot, session, "html")
+
+    run_with_deadline(work())
+    assert len(threads) >= 8
+    assert threading.main_thread() not in threads
 
 
 def test_a_session_is_forked_from_an_entry_and_a_seat_invited(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from moothall.app.environment import resolve_home
 from moothall.app.protocols import find_plugin
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.resources import Resources
 from moothall.codec.chain import compute_root_hash, validate_chain
 from moothall.domain.dictionaries import BoundedDict
@@ -25,6 +26,8 @@ from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.reports.outline import OutlineCache
 from moothall.reports.plain_text import render_decision_lines
+from moothall.reports.quotations import check_lines, has_unchecked
+from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.reliability import name_agreement
 
 PAGE: Final = 200
@@ -76,8 +79,18 @@ async def read_session(resources: Resources, session: str) -> ReadSession:
                 timeline = plugin.timeline(name)
             timeline.add(entry)
     assert plugin is not None
+    await check_quoted_lines(timeline)
     await add_memory(resources.memory, plugin, timeline)
     return ReadSession(plugin, timeline)
+
+
+async def check_quoted_lines(timeline: SessionTimeline) -> None:
+    """Look for what was quoted on a thread: the files may be long, and reports and views are built in the event loop.
+
+    The timeline must not change meanwhile.
+    """
+    if has_unchecked(timeline):
+        await run_on_own_thread(partial(check_lines, timeline))
 
 
 async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -> None:
@@ -225,5 +238,6 @@ class FoldedSessions:
                 known = FoldedSession(plugin, snapshot, plugin.timeline(snapshot.session))
             known.add(snapshot, entries)
             if len(entries) < PAGE or known.seq == until:
+                await check_quoted_lines(known.timeline)
                 return known
             await asyncio.sleep(0)

@@ -28,8 +28,8 @@ MIN_CJK: Final = 6
 """Less is a word in quotation marks, and no quotation."""
 MAX_GAP: Final = 2_000
 """How far apart the parts of a quotation may stand in the source."""
-MAX_LOOKS: Final = 5_000
-"""How many places are looked at for one quotation."""
+MAX_LOOKS: Final = 20_000
+"""How many places are looked at for all quotations of one contribution."""
 MAX_STARTS: Final = 100
 """At how many places of its rarest part a quotation in parts may begin."""
 MAX_COUNTED: Final = 3
@@ -122,6 +122,7 @@ def check_quotations(
     """
     text = text[:MAX_CHECKED_LENGTH]
     citations = _find_citations(text, files)
+    looks = _Looks()
     checked = [
         Quotation("", each.label, "no_place")
         for each in citations
@@ -135,7 +136,7 @@ def check_quotations(
         cited = _find_nearest(citations, text, match.start(), match.end())
         if not _is_long_enough(words, is_cited=cited is not None):
             continue
-        place = _find_place(words, files, said, cited)
+        place = _find_place(words, files, said, cited, looks)
         verdict: Verdict = (
             "not_found"
             if not place
@@ -158,7 +159,8 @@ def locate_quotation(words: str, file: ContextFile, line: int) -> int:
 
     A single word is a quotation only where it is a whole line.
     """
-    place = _find_place(words, (file,), {}, _Citation(0, 0, file, 0, line, line))
+    cited = _Citation(0, 0, file, 0, line, line)
+    place = _find_place(words, (file,), {}, cited, _Looks())
     at = int(place.rpartition(":")[2] or 0)
     if not _is_long_enough(words, is_cited=True):
         return at if fold_quotation(words) in _fold_lines(file.text) else 0
@@ -221,10 +223,13 @@ def _fold_file(text: str) -> _FoldedFile:
 
 
 def _find_place(
-    words: str, files: Sequence[ContextFile], said: Mapping[int, str], cited: _Citation | None
+    words: str,
+    files: Sequence[ContextFile],
+    said: Mapping[int, str],
+    cited: _Citation | None,
+    looks: "_Looks",
 ) -> str:
     """Where the words stand: first in what was cited, then in the other files, then in what was said."""
-    looks = _Looks()
     order = sorted(files, key=lambda file: cited is None or file is not cited.file)
     for file in order:
         folded = _fold_file(file.text)
@@ -256,7 +261,7 @@ def _has_lines(cited: _Citation) -> bool:
 
 @dataclass(slots=True)
 class _Looks:
-    """How many more places are looked at for one quotation, in all texts: strangers write both the text and the quotation."""
+    """How many more places are looked at for one contribution, in all texts: strangers write both the text and the quotations."""
 
     left: int = MAX_LOOKS
 

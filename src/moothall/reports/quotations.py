@@ -114,6 +114,24 @@ def list_checked(
             yield line, timeline.build_once(("quotations", line.id), (line.content,), check)
 
 
+def has_unchecked(timeline: SessionTimeline) -> bool:
+    """Whether there are lines whose quotations nobody has looked for yet, in what was given or looked up."""
+    if timeline.shared_state.is_sealed:
+        return False
+    if not (timeline.session_state.opened.subject.context or timeline.tool_uses):
+        return False
+    return any(
+        line.speaker != USER and not timeline.has_built(("quotations", line.id), (line.content,))
+        for line in timeline.lines
+    )
+
+
+def check_lines(timeline: SessionTimeline) -> None:
+    """Check the quotations of every line: what reads them afterwards finds the verdicts."""
+    for _ in list_checked(timeline, timeline.session_state.opened.subject.context):
+        pass
+
+
 def count_by_seat(
     timeline: SessionTimeline, files: tuple[ContextFile, ...]
 ) -> dict[SeatId, tuple[int, int]]:

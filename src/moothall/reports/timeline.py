@@ -125,6 +125,11 @@ class SessionTimeline:
         built: T = known[1]
         return built
 
+    def has_built(self, key: Hashable, source: tuple[object, ...]) -> bool:
+        """Whether `build_once` has it already."""
+        known = self._built.get(key)
+        return known is not None and known[0] == source
+
     def add(self, entry: Entry) -> None:
         """Take in one more entry."""
         self.apply_shared(entry)
