@@ -191,6 +191,7 @@ def test_no_option_and_no_opener_is_forgotten() -> None:
     assert {name for name, option in SESSION_OPTIONS.items() if option.is_internal} == {
         "hosted",
         "demo",
+        "words_digest",
     }
     for opener in index_openers().values():
         assert opener.refuses.keys() <= list_public_options().keys()

@@ -17,6 +17,7 @@ from moothall.codec.schemas import get_adapter
 from moothall.domain.effects import Ask
 from moothall.domain.facts import Entry, Opened
 from moothall.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
@@ -123,35 +124,66 @@ class Deliberations:
         self.stopping = asyncio.Event()
 
     async def open(
-        self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]
+        self, topic: str, keyed: KeyedCall | None = None, **options: Unpack[Options]
     ) -> SessionId:
-        """Open a deliberation; the same `key` of the same caller returns the existing one. Raises as `Moot.open`."""
-        if key:
-            options["session"] = derive_session_id(by, key)
+        """Open a deliberation; the same words of a caller under the same key return the existing one.
+
+        Raises as `Moot.open`, and KeyReused for other words.
+        """
+        if keyed is None or not keyed.key:
+            session = await self._moot.open(topic, **options)
+            self._nudge(session)
+            return session
+        options["session"] = derive_session_id(keyed.by, keyed.key)
+        options["words_digest"] = keyed.digest
         try:
             session = await self._moot.open(topic, **options)
         except SessionExists:
-            if not key:
-                raise
-            session = derive_session_id(by, key)
-            await self._check_same(session, topic, key, options)
-            # The call that opened it may have been cut off before it joined.
-            if thread := options.get("thread"):
-                await self._moot.memory.join_thread(thread, session)
+            earlier = await self.find_opened(keyed)
+            return earlier or await self._find_of_older_version(keyed, topic, options)
         self._nudge(session)
         return session
 
-    async def _check_same(self, session: SessionId, topic: str, key: str, options: Options) -> None:
-        """Raise KeyReused if the key opened something different before."""
+    async def find_opened(self, keyed: KeyedCall) -> SessionId | None:
+        """Return the session that these words opened under this key; raises KeyReused for other words.
+
+        None also for the session of an older version, which has not recorded the words.
+        """
+        if not keyed.key:
+            return None
+        session = derive_session_id(keyed.by, keyed.key)
+        try:
+            opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
+        except UnknownSession:
+            return None
+        if not opened.words_digest:
+            return None
+        if opened.words_digest != keyed.digest:
+            raise _build_key_reused(keyed, session)
+        await self._take_up(session, opened)
+        return session
+
+    async def _find_of_older_version(
+        self, keyed: KeyedCall, topic: str, options: Options
+    ) -> SessionId:
+        """Return the session if what it was opened with is what these options would open; raises KeyReused."""
+        session = derive_session_id(keyed.by, keyed.key)
         opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
         again = options.copy()
         # No check of its seats: an outage since then does not make it another opening.
         again["session"], again["memory"], again["check"] = None, False, False
         wanted = (await self._moot.plan_session(topic, **again)).opened
         if _normalize_opening(opened) != _normalize_opening(wanted):
-            raise KeyReused(
-                f"the key {key!r} was used to open another deliberation ({session}); use a new key"
-            )
+            raise _build_key_reused(keyed, session)
+        await self._take_up(session, opened)
+        return session
+
+    async def _take_up(self, session: SessionId, opened: Opened) -> None:
+        """Do what the call that opened a session may have been cut off before."""
+        thread = opened.subject.thread
+        if thread and not opened.demo:
+            await self._moot.memory.join_thread(thread, session)
+        self._nudge(session)
 
     async def load_state(self, session: str) -> DeliberationState:
         """Return the state of a deliberation; raises UnknownSession also for sessions of other protocols."""
@@ -162,7 +194,9 @@ class Deliberations:
     async def contribute(
         self, session: str, seat: str, said: dict[str, Any], key: str = "", *, via: str = ""
     ) -> RecordedContribution:
-        """Record what a seat says; the same content, or the same key, counts once. The ledger is read once. `via` is the door.
+        """Record what a seat says; the same key counts once. The ledger is read once. `via` is the door.
+
+        Without a key, the content that the seat said last counts once, until the seat is asked for something new.
 
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
@@ -171,14 +205,10 @@ class Deliberations:
 
         def find_earlier(snapshot: Snapshot) -> int | None:
             place = build_deliberation_state(snapshot)
-            own = [
-                line
-                for line in place.council.lines
-                if line.seat == speaker and line.round == place.council.round
-            ]
-            # A retry without a key: the same content of the same seat in this round.
-            if own and own[-1].said == contribution:
-                return own[-1].seq
+            # Who gives a key says by it what is a retry, and what is said anew in equal words.
+            earlier = None if key else _find_repeated(place, speaker, contribution)
+            if earlier is not None:
+                return earlier
             allowed = place.list_allowed(speaker)
             # The engine refuses unknown seats and closed sessions.
             if allowed is not None and not snapshot.is_closed and contribution.type not in allowed:
@@ -346,6 +376,27 @@ def _build_wait_result(
         ),
         cursor=place.snapshot.seq,
         ask=ask,
+    )
+
+
+def _find_repeated(
+    place: DeliberationState, seat: SeatId, contribution: Contribution
+) -> int | None:
+    """Return the entry that has what a seat says again without a key; None if it is said anew."""
+    council = place.council
+    own = [line for line in council.lines if line.seat == seat and line.round == council.round]
+    if not own or own[-1].said != contribution:
+        return None
+    is_asked_anew = seat in place.waiting_for
+    if is_asked_anew and contribution.type in (place.list_allowed(seat) or ()):
+        return None
+    return own[-1].seq
+
+
+def _build_key_reused(keyed: KeyedCall, session: SessionId) -> KeyReused:
+    return KeyReused(
+        f"the key {keyed.key!r} came before, with other words, and opened {session}; "
+        "a new call needs a new key"
     )
 
 

@@ -81,6 +81,7 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         consult=None
         if opened.consult is None
         else replace(opened.consult, token=secrets.token_hex(8)),
+        words_digest="",
     )
     moot.seating.check_scripts(planned.seats, find_plugin(planned).rules.forms)
     await moot.seating.check(planned.seats, planned.language)

@@ -353,6 +353,7 @@ class Options(TypedDict, total=False):
     check: Annotated[bool | None, SessionOption(SwitchKind(default=True), is_rare=True)]
     hosted: Annotated[bool, SessionOption(SwitchKind(), is_internal=True)]
     demo: Annotated[str, SessionOption(TextKind(80), is_internal=True, is_recorded=True)]
+    words_digest: Annotated[str, SessionOption(TextKind(64), is_internal=True, is_recorded=True)]
 
 
 SESSION_OPTIONS: Final[Mapping[str, SessionOption]] = {

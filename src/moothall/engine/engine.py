@@ -241,7 +241,8 @@ class Engine(OutsideAnswers):
         forked = facts.SessionForked(source=session, entry=at, swaps=tuple(swaps))
         now = self.context.clock.now()
         then = [*entries[1:], facts.Entry(seq=at + 1, at=now, fact=forked)]
-        return await self.open(replace(opened, forked_from=session), name, then, entries[0].at)
+        copied = replace(opened, forked_from=session, words_digest="")
+        return await self.open(copied, name, then, entries[0].at)
 
     async def restore(
         self,

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from moothall.domain.facts import Fact
 from moothall.domain.ids import parse_session_id
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.limits import Count, Share, validate_limits, validate_value
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls
@@ -308,7 +309,7 @@ class DecisionMemory:
             wanted.built_on,
             tuple(reviewers),
         )
-        call = memory_state.KeyedCall(call="decide_alone", by=source, key=key, words=words)
+        call = KeyedCall(call="decide_alone", by=source, key=key, words=words)
         done = await self._record_once(
             call,
             lambda state: memory_state.build_solo_facts(
@@ -384,9 +385,7 @@ class DecisionMemory:
         """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
         wanted = facts.ThreadCreated(thread=thread, title=title, category=category, by=by)
         validate_limits(wanted)
-        call = memory_state.KeyedCall(
-            call="create_thread", by=by, key=key, words=(title, category, thread)
-        )
+        call = KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
         done = await self._record_once(
             call, lambda state: memory_state.build_thread_facts(state, wanted), describe=str
         )
@@ -416,7 +415,7 @@ class DecisionMemory:
             catch_up = threads.build_catch_up(current, seat, state.decisions)
             return catch_up, (active, visited) if current.status == "paused" else (visited,)
 
-        call = memory_state.KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
+        call = KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
         done = await self._record_once(call, choose_visit, describe=memory_state.describe_catch_up)
         current = memory_state.get_thread(done.state, thread)
         if done.result is None:
@@ -521,18 +520,14 @@ class DecisionMemory:
                 facts.PolicySet(policy=policy, by=by),
             )
 
-        call = memory_state.KeyedCall(
-            call="change_policy", by=by, key=key, words=tuple(sorted(changes.items()))
-        )
+        call = KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
         return (await self._record_once(call, choose)).state.breakers.policy
 
-    async def use_key(self, call: memory_state.KeyedCall, result: str = "") -> None:
+    async def use_key(self, call: KeyedCall, result: str = "") -> None:
         """Take a key for a write that is recorded elsewhere, with what its first call returned; raises KeyReused."""
         await self._record_once(call, lambda state: (result, ()), describe=str)
 
-    async def perform_once(
-        self, call: memory_state.KeyedCall, work: Callable[[], Awaitable[str]]
-    ) -> str:
+    async def perform_once(self, call: KeyedCall, work: Callable[[], Awaitable[str]]) -> str:
         """Do what is recorded elsewhere, unless an earlier try with this key did; returns what the first one returned."""
         # Two tries at once: the second waits here for the result of the first.
         async with self._tries.setdefault(
@@ -545,7 +540,7 @@ class DecisionMemory:
                 await self.use_key(call, result)
             return result
 
-    async def find_keyed_result(self, call: memory_state.KeyedCall) -> str | None:
+    async def find_keyed_result(self, call: KeyedCall) -> str | None:
         """Return what the first call with this key returned, None if there was none; raises KeyReused for other words."""
         earlier = memory_state.find_earlier_use(await self._register.state(), call)
         return None if earlier is None else earlier.result
@@ -562,7 +557,7 @@ class DecisionMemory:
 
     async def _record_once(
         self,
-        call: memory_state.KeyedCall,
+        call: KeyedCall,
         choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]],
         *,
         describe: Callable[[T], str] = lambda result: "",

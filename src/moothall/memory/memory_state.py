@@ -3,18 +3,17 @@
 All of it is pure: after a lost append race the facts are chosen again.
 """
 
-import json
 from array import array
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
-from hashlib import sha256
 from sys import intern
 from typing import Final, NamedTuple
 
 from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import Entry, Fact
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.limits import validate_limits
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
@@ -232,22 +231,6 @@ class Permission:
     @property
     def is_allowed(self) -> bool:
         return self.verdict.is_allowed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyedCall:
-    """A write that may be repeated: which one, by whom, under which key (may be empty), in which words."""
-
-    call: str
-    by: str
-    key: str
-    words: tuple[object, ...]
-
-    @property
-    def digest(self) -> str:
-        return sha256(
-            json.dumps(self.words, ensure_ascii=True, default=asdict).encode()
-        ).hexdigest()
 
 
 def build_keyed_call(name: str, fact: Fact, key: str) -> KeyedCall:

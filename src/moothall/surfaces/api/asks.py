@@ -19,6 +19,7 @@ from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import RequiredInput, list_worded_choices
 from moothall.domain.ids import AskId, SeatId, SessionId, find_asked_seat, parse_seat_id
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.person import PersonAsk, PersonStep
 from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
@@ -256,9 +257,6 @@ async def _end_once(
     end: Callable[[], Awaitable[str]],
 ) -> WrittenOut:
     """End a session, unless the key says that it was ended by an earlier try of this call; the entry that does."""
-    # Imported here: it brings the rules of decision memory, which few commands of the terminal need.
-    from moothall.memory.memory_state import KeyedCall
-
     keyed = KeyedCall(call=name, by=call.caller.name, key=key, words=words)
     seq = await call.moot.memory.perform_once(keyed, end)
     return WrittenOut(session_id=words[0], entry=int(seq))

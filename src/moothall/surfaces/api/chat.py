@@ -19,8 +19,9 @@ from moothall.app.deliberations import derive_session_id
 from moothall.app.session_options import Options
 from moothall.domain.budget import Spent
 from moothall.domain.dictionaries import BoundedDict, group_pairs
-from moothall.domain.facts import SessionCancelled
+from moothall.domain.facts import Opened, SessionCancelled
 from moothall.domain.ids import SessionId, find_asked_seat
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile, build_context, build_pictures
 from moothall.engine.context import EntryAdded, Event
@@ -32,7 +33,13 @@ from moothall.reports.blocks import Block, Heading
 from moothall.reports.plain_text import format_cell, quote_markdown, render_blocks
 from moothall.reports.sections import describe_shared
 from moothall.reports.wording import SpokenLine, format_parking
-from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
+from moothall.surfaces.api.chat_request import (
+    ChatModel,
+    ChatRequest,
+    Question,
+    digest_request,
+    list_words,
+)
 from moothall.surfaces.api.decisions import AnswerShape
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.api.method import Call
@@ -112,22 +119,20 @@ async def find_or_open_meeting(
     that was cancelled, or that ended and is a week old, is passed over.
     """
     wanted = f"key {key[:MAX_KEY_LENGTH]}" if key else f"chat {digest_request(chat, model)}"
+    words = list_words(chat, model)
     for number in count():
-        attempt = f"{wanted} {number}"
-        session = derive_session_id(call.caller.name, attempt)
+        keyed = KeyedCall(call="chat", by=call.caller.name, key=f"{wanted} {number}", words=words)
+        session = derive_session_id(keyed.by, keyed.key)
         try:
             snapshot = await call.moot.engine.load_snapshot(session)
         except UnknownSession:
             await call.context.run_shielded(
-                _open_meeting(call, chat, model, question, attempt, seats=seats)
+                _open_meeting(call, chat, model, question, keyed, seats=seats)
             )
             return ChatMeeting(session=session)
         (first,) = await call.moot.engine.entries(session, 0, 1)
         opened = snapshot.session_state.opened
-        if key and (opened.topic, opened.subject.given) != (
-            question.text,
-            _build_context(question),
-        ):
+        if key and not _is_same_request(opened, keyed, question):
             raise KeyReused(
                 f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key"
             )
@@ -145,7 +150,7 @@ async def _open_meeting(
     chat: ChatRequest,
     model: ChatModel,
     question: Question,
-    key: str,
+    keyed: KeyedCall,
     *,
     seats: Sequence[str],
 ) -> None:
@@ -162,7 +167,14 @@ async def _open_meeting(
         options["seats"] = list(seats)
     if chat.seed is not None:
         options["seed"] = chat.seed % 2**31
-    await call.deliberations.open(question.text, key=key, by=call.caller.name, **options)
+    await call.deliberations.open(question.text, keyed, **options)
+
+
+def _is_same_request(opened: Opened, keyed: KeyedCall, question: Question) -> bool:
+    if opened.words_digest:
+        return opened.words_digest == keyed.digest
+    # The meeting of an older version, which has not recorded the words of the request.
+    return (opened.topic, opened.subject.given) == (question.text, _build_context(question))
 
 
 def _build_context(question: Question) -> tuple[ContextFile, ...]:

@@ -359,14 +359,20 @@ def _quote_message(role: str, text: str, language: Language) -> str:
     return f"{CHAT[language].roles[role]}:\n{quote_lines(cut)}"
 
 
-def digest_request(chat: ChatRequest, model: ChatModel) -> str:
-    """What makes two requests the same: model, messages, and the fields by which clients tell theirs apart."""
+def list_words(chat: ChatRequest, model: ChatModel) -> tuple[object, ...]:
+    """What a request asks, and of whom: model, messages, files, and the shape of the answer."""
     messages = [[message.role, read_text(message)] for message in chat.messages]
     files = [part for message in chat.messages for part in _list_parts(message) if _is_file(part)]
     shape = [
         each for each in (chat.response_format, find_answer_tool(chat), *files) if each is not None
     ]
-    document = json.dumps([model.id, messages, chat.seed, chat.user, *shape], ensure_ascii=True)
+    return (model.id, messages, *shape)
+
+
+def digest_request(chat: ChatRequest, model: ChatModel) -> str:
+    """What makes two requests without a key the same: their words, and the fields by which clients tell theirs apart."""
+    name, messages, *shape = list_words(chat, model)
+    document = json.dumps([name, messages, chat.seed, chat.user, *shape], ensure_ascii=True)
     return sha256(document.encode()).hexdigest()
 
 

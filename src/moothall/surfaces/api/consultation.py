@@ -16,7 +16,12 @@ from moothall.protocols.consultation.timeline import get_consultations
 from moothall.surfaces.api.asks import Wait, wait_until
 from moothall.surfaces.api.fields import IdempotencyKey, SeatRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
-from moothall.surfaces.api.session_options import ConsultationParams, collect_options
+from moothall.surfaces.api.session_options import (
+    ConsultationParams,
+    Opening,
+    collect_options,
+    open_once,
+)
 
 METHODS = Operations()
 
@@ -125,7 +130,17 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
     """A question on its own is a session of its own."""
     call.caller.check("run")
     call.caller.check_unbound("a consultation without a session")
-    asker, given = parse_seat_id(params.seat or "caller"), await collect_options(call, params)
+    asker = parse_seat_id(params.seat or "caller")
+
+    async def plan() -> Opening:
+        return await _plan_consultation(call, params, asker)
+
+    session = await open_once(call, "moot.consult", params, params.idempotency_key, plan)
+    return session, asker, 0
+
+
+async def _plan_consultation(call: Call, params: ConsultParams, asker: SeatId) -> Opening:
+    given = await collect_options(call, params)
     named = [seat.id for seat in parse_seats(given)]
     if params.to not in named and not given.get("panel") and not given.get("models"):
         raise BadSetting(
@@ -135,10 +150,7 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
     options = build_consultation_options(
         asker, params.to, params.question, given, settings, environ=call.moot.environ
     )
-    session = await call.deliberations.open(
-        params.question, key=params.idempotency_key, by=call.caller.name, **options
-    )
-    return session, asker, 0
+    return Opening(params.question, options)
 
 
 async def load_consultation(call: Call, session: SessionId) -> ConsultOut:

@@ -11,11 +11,11 @@ from moothall.app.protocols import get_protocol, load_protocols
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import compile_late, strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed, SessionClosed, WorldError
-from moothall.memory.memory_state import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.motions import list_challenges
 from moothall.reports.timeline import format_time
@@ -25,8 +25,10 @@ from moothall.surfaces.api.memory import find_decisions
 from moothall.surfaces.api.method import Call, Caller, Operations, ServerContext
 from moothall.surfaces.api.session_options import (
     DeliberationParams,
+    Opening,
     build_seat,
     collect_options,
+    open_once,
     take_settings,
 )
 
@@ -74,15 +76,17 @@ async def open_deliberation(call: Call, params: OpenParams) -> shapes.OpenedOut:
     and contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls
     wait_for_turn.
     """
-    plugin = get_protocol(params.protocol)
-    options = await collect_options(call, params)
-    options["protocol"], options["settings"] = plugin.name, params.collect_settings()
-    options["seats"] = [build_seat(call, each) for each in params.participants]
-    options["patience"] = params.patience_seconds
+
+    async def plan() -> Opening:
+        plugin = get_protocol(params.protocol)
+        options = await collect_options(call, params)
+        options["protocol"], options["settings"] = plugin.name, params.collect_settings()
+        options["seats"] = [build_seat(call, each) for each in params.participants]
+        options["patience"] = params.patience_seconds
+        return Opening(params.topic, options)
+
     earlier = await find_decisions(call, await call.moot.remembering.find_similar(params.topic))
-    session = await call.deliberations.open(
-        params.topic, key=params.idempotency_key, by=call.caller.name, **options
-    )
+    session = await open_once(call, "cstp.openDeliberation", params, params.idempotency_key, plan)
     return shapes.OpenedOut.collect(
         await build_session_standing(call, session), earlier_decisions=earlier
     )

@@ -36,7 +36,11 @@ from moothall.surfaces.api.fields import (
     SwapsRef,
 )
 from moothall.surfaces.api.method import ApiModel, Call, Operations
-from moothall.surfaces.api.session_options import collect_options
+from moothall.surfaces.api.session_options import (
+    Opening,
+    collect_options,
+    open_once,
+)
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
 from moothall.surfaces.api.views import build_seat_prompt, find_session_kind
 from moothall.surfaces.invitations.agent_clients import (
@@ -477,8 +481,11 @@ async def play_demo(
     as a demo, and stays out of decision memory, trust and breakers. Watch it like any session.
     """
     demo = load_demo(name, language)
-    options = build_demo_options(demo, call.moot.environ, pace=pace, hosted=True)
-    session = await call.deliberations.open(
-        demo.topic, key=idempotency_key, by=call.caller.name, **options
-    )
+
+    async def plan() -> Opening:
+        options = build_demo_options(demo, call.moot.environ, pace=pace, hosted=True)
+        return Opening(demo.topic, options)
+
+    words = {"name": name, "language": language, "pace": pace}
+    session = await open_once(call, "moot.playDemo", words, idempotency_key, plan)
     return PlayedDemoOut(session_id=session, demo=demo.name, language=demo.language)

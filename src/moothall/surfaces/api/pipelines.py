@@ -26,7 +26,13 @@ from moothall.protocols.pipeline.timeline import (
 )
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
-from moothall.surfaces.api.session_options import PipelineParams, build_seat, collect_options
+from moothall.surfaces.api.session_options import (
+    Opening,
+    PipelineParams,
+    build_seat,
+    collect_options,
+    open_once,
+)
 
 METHODS = Operations()
 
@@ -75,6 +81,15 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     and consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline returns its
     state.
     """
+
+    async def plan() -> Opening:
+        return await _plan_pipeline(call, params)
+
+    session = await open_once(call, "moot.openPipeline", params, params.idempotency_key, plan)
+    return await get_pipeline(call, session)
+
+
+async def _plan_pipeline(call: Call, params: OpenPipelineParams) -> Opening:
     given = await collect_options(call, params)
     # Not in the event loop: whatever a caller sends, the others are answered meanwhile.
     parsed = await asyncio.to_thread(_find_pipeline, params, given.get("language") or "en")
@@ -83,10 +98,7 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     topic = params.task or pipeline.task
     if not topic:
         raise BadSetting("the pipeline has no task; give one as 'task'")
-    session = await call.deliberations.open(
-        topic, key=params.idempotency_key, by=call.caller.name, **options
-    )
-    return await get_pipeline(call, session)
+    return Opening(topic, options)
 
 
 def _find_pipeline(params: OpenPipelineParams, language: Language) -> PipelineFile:

@@ -2,8 +2,18 @@
 
 import dataclasses
 from base64 import b64decode
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, assert_never, get_args
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NamedTuple,
+    assert_never,
+    get_args,
+)
 
 from pydantic import Field, create_model, model_validator
 from pydantic.alias_generators import to_camel, to_snake
@@ -23,7 +33,8 @@ from moothall.app.session_options import (
     list_public_options,
 )
 from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
-from moothall.domain.ids import parse_seat_id
+from moothall.domain.ids import SessionId, parse_seat_id
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat
 from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile
 from moothall.errors import BadRoster, BadSetting
@@ -221,6 +232,35 @@ async def collect_options(call: Call, params: OpenerParams) -> Options:
             kind = SESSION_OPTIONS[name].kind
             options[name] = await _read_value(call, name, kind, value)  # type: ignore[literal-required]  # a key, as the table says
     return options
+
+
+class Opening(NamedTuple):
+    """What a call opens: the question, and the options of the session."""
+
+    topic: str
+    options: Options
+
+
+async def open_once(
+    call: Call,
+    name: str,
+    params: ApiModel | Mapping[str, Any],
+    key: str,
+    plan: Callable[[], Awaitable[Opening]],
+) -> SessionId:
+    """Open the session that a call asks for; the same words under the same key are the session that they opened before.
+
+    That one is looked for first: who can be seated by now, or no longer, changes nothing about it. Raises KeyReused.
+    """
+    words = params
+    if isinstance(params, ApiModel):
+        words = params.model_dump(mode="json", exclude={"idempotency_key"}, exclude_defaults=True)
+    keyed = KeyedCall.from_params(name, call.caller.name, key, words)
+    session = await call.deliberations.find_opened(keyed)
+    if session is None:
+        opening = await plan()
+        session = await call.deliberations.open(opening.topic, keyed, **opening.options)
+    return session
 
 
 async def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any) -> Any:

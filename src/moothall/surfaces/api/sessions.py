@@ -9,10 +9,10 @@ from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
 from moothall.app.verification import LedgerVerifier, VerifiedSession
 from moothall.domain.ids import SessionId
+from moothall.domain.keyed_calls import KeyedCall
 from moothall.domain.safe_text import name_field
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed
-from moothall.memory.memory_state import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
@@ -26,7 +26,13 @@ from moothall.surfaces.api.entries import (
 )
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page import export_text
-from moothall.surfaces.api.session_options import RunParams, build_seat, collect_options
+from moothall.surfaces.api.session_options import (
+    Opening,
+    RunParams,
+    build_seat,
+    collect_options,
+    open_once,
+)
 
 METHODS = Operations()
 
@@ -85,10 +91,11 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
     with a platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next:
     get_session while status is 'thinking'.
     """
-    options = await collect_options(call, params)
-    session = await call.deliberations.open(
-        params.topic, key=params.idempotency_key, by=call.caller.name, **options
-    )
+
+    async def plan() -> Opening:
+        return Opening(params.topic, await collect_options(call, params))
+
+    session = await open_once(call, "moot.openSession", params, params.idempotency_key, plan)
     return await get_session(call, session)
 
 

@@ -16,7 +16,13 @@ from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.surfaces.api.asks import AskOut, WrittenOut, answer_ask, get_asks
 from moothall.surfaces.api.fields import AskRef, EntryNumber, IdempotencyKey, SeatRef, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
-from moothall.surfaces.api.session_options import SwarmParams, collect_options, take_settings
+from moothall.surfaces.api.session_options import (
+    Opening,
+    SwarmParams,
+    collect_options,
+    open_once,
+    take_settings,
+)
 
 METHODS = Operations()
 
@@ -73,14 +79,16 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     enough. Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and
     swarm_report.
     """
-    given = await collect_options(call, params)
-    # An explorer without a platform is an agent from outside; a panel's are filled like those of every session.
-    if "models" not in given and "panel" not in given:
-        given["models"] = [MAILBOX]
-    options = build_swarm_options(given, params.agents, params.collect_settings())
-    session = await call.deliberations.open(
-        params.task, key=params.idempotency_key, by=call.caller.name, **options
-    )
+
+    async def plan() -> Opening:
+        given = await collect_options(call, params)
+        # An explorer without a platform is an agent from outside; a panel's are filled like those of every session.
+        if "models" not in given and "panel" not in given:
+            given["models"] = [MAILBOX]
+        options = build_swarm_options(given, params.agents, params.collect_settings())
+        return Opening(params.task, options)
+
+    session = await open_once(call, "moot.swarmOpen", params, params.idempotency_key, plan)
     return await get_swarm_status(call, session)
 
 
