@@ -8,8 +8,7 @@ from tests.integration.test_session_views import Rpc, in_memory, served
 from tests.integration.test_stream import staged
 
 from moothall.app.deliberations import derive_session_id
-from moothall.domain.ids import parse_session_id
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import KeyedCall, parse_session_id
 from moothall.errors import KeyReused
 from moothall.surfaces.api.chat import find_or_open_meeting
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, read_question

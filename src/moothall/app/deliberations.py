@@ -16,8 +16,7 @@ from moothall.codec.answers import parse_answer
 from moothall.codec.schemas import get_adapter
 from moothall.domain.effects import Ask
 from moothall.domain.facts import Entry, Opened
-from moothall.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import USER, KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot

@@ -1,9 +1,13 @@
-"""Ids of sessions, seats and asks, and the rules for valid ones."""
+"""Ids of sessions, seats and asks, the rules for valid ones, and the keys under which calls may be repeated."""
 
+import json
 import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Final, NewType
+from hashlib import sha256
+from typing import Any, Final, NewType, Self
 
 from moothall.errors import BadName
 
@@ -99,3 +103,28 @@ def find_asked_seat(ask: str) -> SeatId:
 def is_register(name: str) -> bool:
     """Whether a stream of the ledger is a register, which outlives sessions, and not a session."""
     return name.startswith("_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedCall:
+    """A write that may be repeated: which one, by whom, under which key (may be empty), in which words.
+
+    The sender's own words decide whether it is the same call. What Moot makes of them (which models it finds, what it remembers)
+    may differ by the second time, so it is never compared.
+    """
+
+    call: str
+    by: str
+    key: str
+    words: tuple[object, ...]
+
+    @classmethod
+    def from_params(cls, call: str, by: str, key: str, params: Mapping[str, Any]) -> Self:
+        """Return the call with the parameters that its sender gave, in whatever order they came."""
+        return cls(call=call, by=by, key=key, words=(call, json.dumps(params, sort_keys=True)))
+
+    @property
+    def digest(self) -> str:
+        """What stands for the words, and is compared when the key comes again."""
+        words = json.dumps(self.words, ensure_ascii=True, default=asdict)
+        return sha256(words.encode()).hexdigest()

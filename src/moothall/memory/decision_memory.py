@@ -13,8 +13,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from moothall.domain.facts import Fact
-from moothall.domain.ids import parse_session_id
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import KeyedCall, parse_session_id
 from moothall.domain.limits import Count, Share, validate_limits, validate_value
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls

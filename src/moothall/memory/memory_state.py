@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import Entry, Fact
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import KeyedCall
 from moothall.domain.limits import validate_limits
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label

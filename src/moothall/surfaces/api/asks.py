@@ -18,8 +18,7 @@ from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_comma
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import RequiredInput, list_worded_choices
-from moothall.domain.ids import AskId, SeatId, SessionId, find_asked_seat, parse_seat_id
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import AskId, KeyedCall, SeatId, SessionId, find_asked_seat, parse_seat_id
 from moothall.domain.person import PersonAsk, PersonStep
 from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk

@@ -20,8 +20,7 @@ from moothall.app.session_options import Options
 from moothall.domain.budget import Spent
 from moothall.domain.dictionaries import BoundedDict, group_pairs
 from moothall.domain.facts import Opened, SessionCancelled
-from moothall.domain.ids import SessionId, find_asked_seat
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import KeyedCall, SessionId, find_asked_seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile, build_context, build_pictures
 from moothall.engine.context import EntryAdded, Event

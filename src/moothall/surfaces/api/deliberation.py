@@ -10,8 +10,7 @@ from moothall.app.deliberations import WaitResult, build_deliberation_state, fin
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.dictionaries import BoundedDict
-from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import compile_late, strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH

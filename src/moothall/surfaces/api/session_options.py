@@ -33,8 +33,7 @@ from moothall.app.session_options import (
     list_public_options,
 )
 from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
-from moothall.domain.ids import SessionId, parse_seat_id
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import KeyedCall, SessionId, parse_seat_id
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat
 from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile
 from moothall.errors import BadRoster, BadSetting

@@ -8,8 +8,7 @@ from pydantic import ConfigDict, Field
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
 from moothall.app.verification import LedgerVerifier, VerifiedSession
-from moothall.domain.ids import SessionId
-from moothall.domain.keyed_calls import KeyedCall
+from moothall.domain.ids import KeyedCall, SessionId
 from moothall.domain.safe_text import name_field
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed
