@@ -57,7 +57,10 @@ MAX_VOTE_LENGTH: Final = 120
 """A longer sentence holds more words than a vote has."""
 MIN_ECHO_LENGTH: Final = 12
 """A shorter line of the prompt may stand in an answer by chance."""
-_PART_END: Final = compile_late(r"(?<=[.!?:。！？：])\s*|\n")
+_HAN: Final = compile_late(r"[\u3400-\u9fff]")
+_PATH: Final = compile_late(r"[^\s，。：；！？]*\.[a-zA-Z0-9]{1,8}(?::\d{1,9})?")
+_PART_END: Final = compile_late(r"(?<=[.!?:])\s+|(?<=[。！？：])\s*|\n")
+"""Where a sentence ends. Chinese marks need no white space behind them; Latin ones do: they also stand in the middle of names."""
 
 
 def check_echo(
@@ -71,15 +74,7 @@ def check_echo(
     properties: Mapping[str, Schema] = schema.get("properties", {})
     lines = "\n".join((brief.system, brief.shared, brief.own)).splitlines()
     prompt = "\n".join(line for line in lines if not line.startswith(FENCE)).casefold()
-    # A field that was not asked for has what code put there, and a choice is one of its words.
-    chosen = {
-        each.name
-        for each in fields(brief.form.shape)
-        if "enum" in properties.get(each.name, {"enum": ()})
-    }
-    for name, text in (
-        (name, text) for name, text in iterate_named_texts(said) if name not in chosen
-    ):
+    for name, text in _iterate_worded(said, schema):
         plain = _fold_line(text)
         hint = _fold_line(brief.hints.get(name, ""))
         is_hint = bool(text.strip()) and (
@@ -102,12 +97,57 @@ def check_echo(
             )
 
 
+def _iterate_worded(
+    value: object, schema: Schema, name: str = "", depth: int = 0
+) -> Iterator[tuple[str, str]]:
+    """Return the texts of an answer that are in its author's own words, each with the name of its field.
+
+    What the schema limits to listed words, such as a choice or the name of a file, is nobody's own wording, at any depth. Nor is
+    a field that was not asked for: it has what code put there.
+    """
+    if isinstance(value, str):
+        if not _lists_words(schema):
+            yield name, value
+        return
+    if depth > 3:
+        return
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _iterate_worded(each, schema.get("items", {}), name, depth + 1)
+        return
+    if is_dataclass(value):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if not isinstance(value, Mapping):
+        return
+    asked: Mapping[str, Schema] | None = schema.get("properties")
+    for key, each in value.items():
+        is_asked = str(key) in asked if asked is not None else depth > 0
+        if isinstance(each, str) and not is_asked:
+            continue
+        inner = asked.get(str(key), {}) if asked is not None else {}
+        yield from _iterate_worded(each, inner, str(key), depth + 1)
+
+
+def _lists_words(schema: Schema) -> bool:
+    """Whether a schema limits a text to listed words."""
+    branches = schema.get("anyOf", ())
+    return "enum" in schema or "const" in schema or any(map(_lists_words, branches))
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is one name, such as that of a file or of a place in it, and no sentence."""
+    if len(text.split()) != 1:
+        return False
+    # Chinese sentences have no white space either.
+    return _HAN.search(text) is None or _PATH.fullmatch(text.strip()) is not None
+
+
 def _repeats_prompt(brief: Brief, lines: Sequence[str], prompt: str, text: str) -> bool:
     """Whether every sentence of a text stands in the prompt, where Moot speaks: what others said may be said again.
 
     `lines` are those of the whole prompt, `prompt` what Moot says in them, in lower case.
     """
-    if len(text) < MIN_ECHO_LENGTH:
+    if len(text) < MIN_ECHO_LENGTH or _is_name(text):
         return False
     topic = _fold_line(brief.perception.goal)
     if topic.endswith(("?", "？")) and _fold_line(text) == topic:
