@@ -3,13 +3,22 @@
 from typing import Any
 
 import pytest
+from moothall.protocols.review.change import QuotedPlace, locate_evidence, parse_diff, read_change
+from moothall.protocols.review.facts import (
+    MAX_FINDINGS,
+    MAX_UNREAD_LENGTH,
+    FindingsReport,
+    RaisedFinding,
+)
+from moothall.protocols.review.rules import RULES
+from moothall.protocols.review.severity_words import read_severity
 from tests.unit.test_review_rules import Board
 
-from moothall.codec.answers import read_answer
+from moothall.codec.answers import as_json, read_answer
+from moothall.codec.schemas import get_adapter
 from moothall.domain.effects import Brief
 from moothall.domain.topic import ContextFile
-from moothall.protocols.review.change import QuotedPlace, locate_evidence, parse_diff, read_change
-from moothall.protocols.review.rules import RULES
+from moothall.errors import AnswerRefused, BadAnswer
 
 PATHS = (
     ".circleci/config.yml",
@@ -79,6 +88,9 @@ def write_finding(**changes: Any) -> dict[str, Any]:
     }
 
 
+FINDING = RaisedFinding(**write_finding())
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_a_finding_may_stand_in_any_file_of_a_tree(path: str) -> None:
     """G-1, M-13: the name of a file is no echo of the prompt that names it."""
@@ -127,3 +139,126 @@ def test_a_fence_that_stands_in_the_change_is_part_of_the_quoted_lines() -> None
     change = read_change((ContextFile(name="notes.md", text=text),))
     place = locate_evidence(change, "notes.md", 1, "```sh\nmoot demo debate\n```")
     assert place == QuotedPlace("notes.md", 2, 4)
+
+
+SEVERITIES = {
+    "critical": "critical Critical! CRITICAL blocker Blocker Kritisch kritische fatal 致命 紧急",
+    "major": "major High HIGH error severe hoch Hoch hohes schwerwiegend 严重 高 高危 重要 Severity:High",
+    "minor": "minor medium Medium warning low Low. mittel mäßig niedrig 中 中等 低 低级 轻微",
+    "note": "note info INFO nit suggestion Hinweis 提示 建议",
+}
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [(word, each) for each, words in SEVERITIES.items() for word in words.split()],
+)
+def test_a_severity_is_read_as_people_write_it(word: str, meant: str) -> None:
+    """G-1: in whatever case, in three languages, with marks; what was written stands in the record."""
+    for is_strict in (False, True):
+        read = read_answer(
+            build_inspection(), {"findings": [write_finding(severity=word)]}, is_strict=is_strict
+        )
+        said: Any = read.said
+        assert [each.severity for each in said.findings] == [meant]
+        assert word == meant or any(repr(word) in each for each in read.mends)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("**High**", "major"),
+        ("high (security)", "major"),
+        ("very high", "major"),
+        ("severity: critical", "critical"),
+        ("low to medium", "minor"),
+        ("medium/high", "major"),
+        ("严重程度：高", "major"),
+        ("严重程度：低", "minor"),
+        ("高风险", "major"),
+        ("🔴 Critical", "critical"),
+        ("not critical", None),
+        ("non-critical", None),
+        ("nicht kritisch", None),
+        ("不严重", None),
+        ("中间件", None),
+        ("spicy", None),
+        ("9.8", None),
+        ("", None),
+        ("high " * 5_000, None),
+    ],
+)
+def test_a_severity_in_several_words_is_read_or_not_at_all(text: str, meant: str | None) -> None:
+    """G-1: of two the worse; a denial is not read as its opposite."""
+    assert read_severity(text) == meant
+
+
+UNREADABLE: tuple[tuple[Any, str | None], ...] = (
+    (write_finding(severity="spicy"), None),
+    (write_finding(severity=["?"]), None),
+    (write_finding(severity="high", claim=""), "major"),
+    (write_finding(severity="low", evidence=[]), "minor"),
+    (write_finding(file="no/such/file.c"), "critical"),
+    ("The build is broken.", None),
+    (7, None),
+    ([[["deep"]]], None),
+)
+
+
+@pytest.mark.parametrize(("item", "severity"), UNREADABLE)
+def test_a_finding_that_cannot_be_read_costs_itself(item: Any, severity: str | None) -> None:
+    """G-1: the others count, and what was lost is in the answer that is stored."""
+    brief = build_inspection(CI, "src/app.py")
+    given = {"findings": [write_finding(), item, write_finding(severity="minor")]}
+    said: Any = read_answer(brief, given).said
+    assert [each.severity for each in said.findings] == ["critical", "minor"]
+    [unread] = said.unread
+    assert unread.severity == severity
+    assert unread.given
+    assert unread.why
+    assert said == get_adapter(FindingsReport).validate_python(as_json(said))
+    # Who sends it from outside learns what is wrong; where nothing can be read, the seat is asked again.
+    with pytest.raises(BadAnswer, match="findings"):
+        read_answer(brief, {"findings": [item]})
+    if severity != "critical":
+        with pytest.raises(BadAnswer, match="findings"):
+            read_answer(brief, given, is_strict=True)
+
+
+def test_very_many_findings_are_cut_and_the_loss_is_said() -> None:
+    """G-1: what is left out for its number may be the worst of all."""
+    many = [write_finding(severity="note") for _ in range(MAX_FINDINGS)]
+    many += [write_finding(claim="x" * 50_000) for _ in range(300)]
+    said: Any = read_answer(build_inspection(), {"findings": many}).said
+    assert (len(said.findings), len(said.unread)) == (MAX_FINDINGS, MAX_FINDINGS)
+    assert said.unread[0].severity == "critical"
+    assert len(as_json(said)["unread"][0]["given"]) <= MAX_UNREAD_LENGTH  # type: ignore[index]
+
+
+SORRY = "I'm sorry, but I can't help with that."
+
+
+def test_a_quoted_line_is_no_refusal() -> None:
+    """G-1, M-14: the change holds the words of a chatbot, and a reviewer quotes them."""
+    read = read_answer(build_inspection(), {"findings": [write_finding(evidence=SORRY)]})
+    said: Any = read.said
+    assert said.findings[0].evidence == SORRY
+    # Also where another item could not be read.
+    given = {"findings": [write_finding(evidence=SORRY), write_finding(severity="spicy")]}
+    said = read_answer(build_inspection(), given).said
+    assert (len(said.findings), len(said.unread)) == (1, 1)
+    for refusing in (SORRY, {"findings": [write_finding(claim=SORRY)]}, {"findings": SORRY}):
+        with pytest.raises(AnswerRefused):
+            read_answer(build_inspection(), refusing)
+
+
+@pytest.mark.parametrize("stand", ["unsure", "dispute"])
+def test_a_reason_that_cannot_answer_is_a_reason(stand: str) -> None:
+    """G-1, M-14: who cannot tell has said so by the stand."""
+    board = Board("a", "b", "c", text=build_diff(CI)).raises(a=(FINDING,), b=(), c=())
+    brief = RULES.brief(board.state, board.asks["b"])
+    item = {"finding": 1, "stand": stand, "reason": "I cannot answer that from the diff."}
+    said: Any = read_answer(brief, {"stands": [item]}).said
+    assert [(each.finding, each.stand) for each in said.stands] == [(1, stand)]
+    said = read_answer(brief, {"stands": [item, {"finding": 1, "stand": "perhaps so"}]}).said
+    assert (len(said.stands), len(said.unread)) == (1, 1)

@@ -94,7 +94,7 @@ def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> 
         raise BadAnswer(
             f"a choice must be named here, not taken from a sentence ({worded[0].partition(' ')[2]})"
         )
-    check_refusal(said)
+    check_refusal(said, rules.form.asides)
     if not (isinstance(raw, WordedAnswer) and raw.is_one_text):
         check_sides(said, filled=rules.fills, options=rules.options)
     if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
@@ -142,6 +142,8 @@ def _parse(
         seat=seat,
         is_strict=is_strict,
         is_whole=form.is_whole,
+        readers=dict(form.readers),
+        keeps_unread=form.keep_unread is not None,
         options=options,
     )
     notes = parser.notes
@@ -162,7 +164,7 @@ def _parse(
         else:
             value = parser.normalize(raw)
     except BadAnswer:
-        check_refusal(raw if text is None else extract_object(text) or text)
+        check_refusal(raw if text is None else extract_object(text) or text, form.asides)
         # Where silence is an answer, a pass in another protocol's words is one.
         if is_strict or not form.silence or not is_pass(raw):
             raise
@@ -177,6 +179,8 @@ def _parse(
         said = get_adapter(form.shape).validate_python(value)
     except ValidationError as cause:
         raise BadAnswer(f"{form.kind}: {explain_validation_error(cause, 'the answer')}") from cause
+    if form.keep_unread is not None and parser.unread:
+        said = form.keep_unread(said, parser.unread)
     return said, [note for note in notes if note not in along]
 
 

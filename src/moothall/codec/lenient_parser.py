@@ -30,7 +30,7 @@ from moothall.codec.json_text import (
     list_owners,
 )
 from moothall.codec.non_answers import check_beside
-from moothall.domain.effects import InferField, Schema
+from moothall.domain.effects import InferField, ReadWord, Schema, UnreadItem
 from moothall.domain.safe_text import compile_late
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
@@ -66,6 +66,11 @@ class LenientParser:
     """Whether an item of a list that cannot be read is a fault."""
     options: tuple[str, ...] = ()
     """What a `choice` is one of."""
+    readers: Mapping[str, ReadWord] = field(default_factory=dict)
+    """Reads what people write in place of the listed words of a field."""
+    keeps_unread: bool = False
+    """Whether an item of a list that cannot be read is kept apart, and the others count."""
+    _unread: dict[str, list[UnreadItem]] = field(default_factory=dict)
     _notes: values.ReadingNotes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,6 +79,11 @@ class LenientParser:
     @property
     def notes(self) -> list[str]:
         return self._notes.lines
+
+    @property
+    def unread(self) -> list[UnreadItem]:
+        """The items that could not be read, where they are kept apart."""
+        return [item for items in self._unread.values() for item in items]
 
     def parse_text(self, text: str) -> object:
         """Parse an answer: the JSON object in a text, or its words; raises BadAnswer with what was expected."""
@@ -222,16 +232,22 @@ class LenientParser:
                 self._notes.add("read", path, value)
             value = given
         items: list[object] = []
+        unread: list[UnreadItem] = []
         for number, each in enumerate(value):
             if values.is_empty(each) and not _takes_empty(item, each):
                 self._notes.add("left_out", f"{path}.{number}", each)
                 continue
             try:
                 items.append(self._read(item, each, f"{path}.{number}", depth + 1))
-            except BadAnswer:
-                if self.is_strict or (self.is_whole and not _names_nothing(item, each)):
+            except BadAnswer as fault:
+                is_lost = not _names_nothing(item, each)
+                if self.is_strict or (self.is_whole and is_lost):
                     raise
+                if is_lost:
+                    unread.append(UnreadItem(given=each, why=str(fault)))
                 self._notes.add("left_out", f"{path}.{number}", each)
+        if self.keeps_unread:
+            self._keep_unread(path, items, unread, schema.get("maxItems"))
         if len(items) < schema.get("minItems", 0):
             raise BadAnswer(
                 f"{path}: a list with at least one item was expected (given: {values.show_value(value)})"
@@ -244,6 +260,17 @@ class LenientParser:
                 )
             self._notes.add("cut", path, f"{len(items)} > {most}")
         return items[:most]
+
+    def _keep_unread(
+        self, path: str, items: Sequence[object], unread: list[UnreadItem], most: int | None
+    ) -> None:
+        """Keep what of a list could not be read; raises BadAnswer where nothing of it could."""
+        if unread and not items:
+            raise BadAnswer(unread[0].why)
+        over = items[most:] if most is not None else ()
+        cut = [UnreadItem(given=each, why=f"{path}: more than {most} items") for each in over]
+        # A list may be read twice, until its place is known: the last time counts.
+        self._unread[path] = [*unread, *cut]
 
     def _read_object(
         self, schema: Schema, value: object, path: str, depth: int
@@ -394,8 +421,9 @@ class LenientParser:
                     self._notes.add("left_out", where, given[name])
                 continue
             before = len(self.notes)
+            value = self._replace_word(name, given[name], where)
             try:
-                read[name] = self._read(of_field, given[name], where, depth + 1)
+                read[name] = self._read(of_field, value, where, depth + 1)
             except BadAnswer as error:
                 faults[name] = error
                 self._notes.drop_after(before)
@@ -404,6 +432,15 @@ class LenientParser:
                 if name not in required:
                     self._notes.add("left_out", where, given[name])
         return read, faults
+
+    def _replace_word(self, name: str, value: object, where: str) -> object:
+        """Return the listed word that a value means, where the protocol knows what people write in its place."""
+        reader = self.readers.get(name)
+        word = reader(value) if reader is not None and isinstance(value, str) else None
+        if word is None or word == value:
+            return value
+        self._notes.add("read", where, value, word)
+        return word
 
     def _find_elsewhere(
         self, where: str, field: Schema, extra: dict[str, object], given: object, depth: int
@@ -420,7 +457,8 @@ class LenientParser:
                 continue
             before = len(self.notes)
             try:
-                value = self._read(field, each, where, depth + 1)
+                meant = self._replace_word(where.rpartition(".")[2], each, where)
+                value = self._read(field, meant, where, depth + 1)
             except BadAnswer:
                 self._notes.drop_after(before)
                 continue

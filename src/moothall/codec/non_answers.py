@@ -6,7 +6,7 @@ may begin with an apology. What is declined must be the answer itself ("I can't 
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Final
 
@@ -55,10 +55,11 @@ _BLANKS: Final = frozenset(
 )
 MAX_VOTE_LENGTH: Final = 120
 """A longer sentence holds more words than a vote has."""
+MAX_FILE_ENDING: Final = 8
+"""How long the ending of a file is at most: `workflow`."""
 MIN_ECHO_LENGTH: Final = 12
 """A shorter line of the prompt may stand in an answer by chance."""
 _HAN: Final = compile_late(r"[\u3400-\u9fff]")
-_PATH: Final = compile_late(r"[^\s，。：；！？]*\.[a-zA-Z0-9]{1,8}(?::\d{1,9})?")
 _PART_END: Final = compile_late(r"(?<=[.!?:])\s+|(?<=[。！？：])\s*|\n")
 """Where a sentence ends. Chinese marks need no white space behind them; Latin ones do: they also stand in the middle of names."""
 
@@ -138,8 +139,9 @@ def _is_name(text: str) -> bool:
     """Whether a text is one name, such as that of a file or of a place in it, and no sentence."""
     if len(text.split()) != 1:
         return False
-    # Chinese sentences have no white space either.
-    return _HAN.search(text) is None or _PATH.fullmatch(text.strip()) is not None
+    # Chinese sentences have no white space either: there a name ends as a file does.
+    ending = text.strip().rpartition(".")[2].partition(":")[0]
+    return _HAN.search(text) is None or (0 < len(ending) <= MAX_FILE_ENDING and ending.isascii())
 
 
 def _repeats_prompt(brief: Brief, lines: Sequence[str], prompt: str, text: str) -> bool:
@@ -193,10 +195,11 @@ def is_blank(text: str) -> bool:
     return not _fold_line(text)
 
 
-def check_refusal(value: object) -> None:
-    """Raises AnswerRefused when an answer, or one of its texts, declines to answer."""
-    for _, text in iterate_named_texts(value):
-        if is_refusal(text):
+def check_refusal(value: object, asides: Iterable[str] = ()) -> None:
+    """Raises AnswerRefused when an answer, or one of its texts, declines to answer; no text of the fields `asides` does."""
+    apart = {fold_name(name) for name in asides}
+    for name, text in iterate_named_texts(value):
+        if fold_name(name) not in apart and is_refusal(text):
             raise AnswerRefused(f"it declines to answer (given: {show_value(text)})")
 
 

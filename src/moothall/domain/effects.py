@@ -57,6 +57,21 @@ class Alternative:
     shape: type
 
 
+ReadWord = Callable[[str], str | None]
+"""Returns the listed word that a text means; None if it means none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadItem:
+    """An item of a list in an answer that could not be read."""
+
+    given: object
+    why: str
+
+
+KeepUnread = Callable[[Any, Sequence[UnreadItem]], object]
+"""Returns an answer together with what of it could not be read."""
+
 InferField = Callable[[str, Mapping[str, object]], object | None]
 """Returns the value of a field, by its name and the fields that were given; None if they do not say it."""
 
@@ -90,6 +105,15 @@ class AnswerForm:
 
     infer: InferField | None = None
     """Finds a needed field that was not given in those that were; words without fields are under ""."""
+
+    readers: tuple[tuple[str, ReadWord], ...] = ()
+    """Names of fields, each with what reads the words that people write in place of its listed ones."""
+
+    asides: frozenset[str] = frozenset()
+    """Fields that decline no answer, whatever they say: quotations, and a reason beside a choice."""
+
+    keep_unread: KeepUnread | None = None
+    """Puts the items of a list that could not be read on the record, where the rest of the answer counts without them."""
 
     is_whole: bool = False
     """Whether an item of a list that cannot be read is asked for again, and not left out: without it the rest says less."""

@@ -22,6 +22,14 @@ BARE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["bare"])
 LONE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["lone"])
 """Words that say something only as a whole answer, or before a mark: "for as long as it rains" supports nothing."""
 EMPTY_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["empty"])
+SEVERITY_WORDS: Final[dict[str, str]] = {
+    word.casefold(): severity for severity, words in _TABLES["severities"].items() for word in words
+}
+"""The severity of a fault that a word means."""
+SEVERITY_CONTEXT: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(text.split()) for name, text in _TABLES["severity_context"].items()
+}
+"""What else stands beside such a word."""
 CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(text.split()) for name, text in _TABLES["clauses"].items()
 }

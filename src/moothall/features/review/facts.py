@@ -4,7 +4,7 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
@@ -23,6 +23,8 @@ Concern = Literal[
     "clarity",
     "other",
 ]
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+"""The worst first."""
 StandWord = Literal["confirm", "dispute", "unsure"]
 Verdict = Literal["approve", "request changes"]
 ReviewEnding = Literal["reviewed", "disputed", "incomplete", "called", "tokens", "money", "time"]
@@ -32,6 +34,8 @@ Number = Annotated[int, Ge(0), Le(10_000_000)]
 
 MAX_FINDINGS: Final = 40
 """How many findings one answer has, and how many of others a seat is asked about at once."""
+MAX_UNREAD_LENGTH: Final = 1_000
+"""How much of what could not be read is kept."""
 INSPECT: Final = "inspect"
 CHECK: Final = "check"
 SETTLE: Final = "settle"
@@ -66,8 +70,18 @@ class RaisedFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadFinding:
+    """A finding that could not be read, or a word on one. Without `severity` that could not be read either."""
+
+    given: Annotated[str, MaxLen(MAX_UNREAD_LENGTH)]
+    why: Annotated[str, MaxLen(MAX_UNREAD_LENGTH)] = ""
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingsReport:
     findings: Annotated[tuple[RaisedFinding, ...], MaxLen(MAX_FINDINGS)]
+    unread: Annotated[tuple[UnreadFinding, ...], MaxLen(MAX_FINDINGS)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +94,7 @@ class FindingStand:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandsReport:
     stands: Annotated[tuple[FindingStand, ...], MaxLen(MAX_FINDINGS)]
+    unread: Annotated[tuple[UnreadFinding, ...], MaxLen(MAX_FINDINGS)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,30 @@
 """The prompts of a review, and how its answers are read: pure functions of bounded length."""
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from moothall.codec.field_values import fold_name
 from moothall.codec.schemas import allow_list, allow_values, narrow_schema
 from moothall.domain.answer_table import fill_brief, read_two_sides
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Normalized, Schema
+from moothall.domain.effects import (
+    AnswerForm,
+    AnswerRules,
+    Ask,
+    Brief,
+    Normalized,
+    Schema,
+    UnreadItem,
+)
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
-from moothall.domain.safe_text import compile_late, one_line, quote_lines, shorten_text
+from moothall.domain.safe_text import compile_late, dump_json, one_line, quote_lines, shorten_text
+from moothall.domain.vocabulary import SEVERITY_WORDS
 from moothall.errors import BadAnswer
 from moothall.features.review import facts
 from moothall.features.review.change import ChangedFile
+from moothall.features.review.severity_words import read_severity
 from moothall.features.review.state import Review
 from moothall.features.review.words import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
 from moothall.locale.texts import list_languages
@@ -26,17 +39,50 @@ _SEVERITIES: Final = {
     for code, word in REVIEW_REPORT[language].severities.items()
 }
 """The severities by their words in every language."""
+_WORDS: Final = sorted(SEVERITY_WORDS, key=len, reverse=True)
+"""Other words for them. A claim may begin with one, such as "error handling is missing": they count before a mark."""
 _TYPED: Final = compile_late(
     r"[\s*-]*+(?P<file>[^\s:：][^\n:：]{0,400}+)[:：]\s?(?P<line>\d{1,7})[\s:：,，、(（]*+"
-    rf"(?P<severity>{'|'.join(_SEVERITIES)})(?![a-z])[\s:：,，、)）。.–—-]*+(?P<claim>\S.*)",
+    rf"(?:(?P<severity>{'|'.join(_SEVERITIES)})(?![a-z])|(?P<word>{'|'.join(_WORDS)})(?=\s?[:：,，、)）–—]))"
+    r"[\s:：,，、)）。.–—-]*+(?P<claim>\S.*)",
     re.IGNORECASE,
 )
 """How a person writes a finding: `src/app.py:12 major the loop never ends`."""
 _NOTHING: Final = compile_late(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
 
+
+def _keep_unread(
+    said: facts.FindingsReport | facts.StandsReport, items: Sequence[UnreadItem]
+) -> object:
+    """Put what could not be read on the record, with its severity where that can be read."""
+    unread = [_build_unread(each) for each in items]
+    # The worst first: of very many the others are cut.
+    unread.sort(key=lambda each: facts.SEVERITIES.index(each.severity or "critical"))
+    return replace(said, unread=tuple(unread[: facts.MAX_FINDINGS]))
+
+
+def _build_unread(item: UnreadItem) -> facts.UnreadFinding:
+    given = item.given if isinstance(item.given, str) else dump_json(item.given, default=str)
+    fields = item.given if isinstance(item.given, Mapping) else {}
+    severities = [str(each) for name, each in fields.items() if fold_name(str(name)) == "severity"]
+    room = facts.MAX_UNREAD_LENGTH - 1
+    return facts.UnreadFinding(
+        given=shorten_text(one_line(given), room),
+        why=shorten_text(one_line(item.why), room),
+        severity=read_severity(severities[0]) if severities else None,
+    )
+
+
 FORMS: Final = {
     kind: AnswerForm(
-        kind=kind, reply=reply, shape=shape, form="json", max_tokens=tokens, is_whole=True
+        kind=kind,
+        reply=reply,
+        shape=shape,
+        form="json",
+        max_tokens=tokens,
+        readers=(("severity", read_severity),),
+        asides=frozenset({"evidence", "reason", "settles"}),
+        keep_unread=_keep_unread,
     )
     for kind, reply, shape, tokens in (
         (facts.INSPECT, facts.ChangeInspected, facts.FindingsReport, 4_000),
@@ -58,7 +104,7 @@ def _normalize_stands(said: object) -> Normalized:
     if not isinstance(said, facts.StandsReport):
         return said, ()
     stands, notes = read_two_sides("stands", said.stands, "finding", "stand", "unsure")
-    return facts.StandsReport(stands=stands), notes
+    return replace(said, stands=stands), notes
 
 
 def build_brief(state: Review, ask: Ask) -> Brief:
@@ -192,6 +238,12 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
     return PersonAsk(steps=tuple(steps), about="\n".join(about), build=build)
 
 
+def _read_typed_severity(match: re.Match[str]) -> str | None:
+    if match["severity"]:
+        return _SEVERITIES[match["severity"].lower()]
+    return read_severity(match["word"])
+
+
 def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
     """Return the findings in lines such as `src/app.py:12 major the loop never ends`; the evidence is the line that is named.
 
@@ -220,7 +272,7 @@ def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
         {
             "file": match["file"].strip(),
             "line": int(match["line"]),
-            "severity": _SEVERITIES[match["severity"].lower()],
+            "severity": _read_typed_severity(match),
             "claim": match["claim"].strip(),
             "evidence": lines[match["file"].strip(), int(match["line"])].strip(),
         }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
@@ -21,7 +21,7 @@ FindingState = Literal["upheld", "dropped", "open", "unquoted"]
 
 NEAR_LINES: Final = 2
 """How far apart two places may lie that are one."""
-_RANKS: Final = {severity: rank for rank, severity in enumerate(get_args(facts.Severity))}
+_RANKS: Final = {severity: rank for rank, severity in enumerate(facts.SEVERITIES)}
 
 
 def rank_severity(severity: facts.Severity) -> int:
