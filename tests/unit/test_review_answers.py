@@ -3,15 +3,6 @@
 from typing import Any
 
 import pytest
-from moothall.protocols.review.change import QuotedPlace, locate_evidence, parse_diff, read_change
-from moothall.protocols.review.facts import (
-    MAX_FINDINGS,
-    MAX_UNREAD_LENGTH,
-    FindingsReport,
-    RaisedFinding,
-)
-from moothall.protocols.review.rules import RULES
-from moothall.protocols.review.severity_words import read_severity
 from tests.unit.test_review_rules import Board
 
 from moothall.codec.answers import as_json, read_answer
@@ -19,6 +10,15 @@ from moothall.codec.schemas import get_adapter
 from moothall.domain.effects import Brief
 from moothall.domain.topic import ContextFile
 from moothall.errors import AnswerRefused, BadAnswer
+from moothall.features.review.change import QuotedPlace, locate_evidence, parse_diff, read_change
+from moothall.features.review.facts import (
+    MAX_FINDINGS,
+    MAX_UNREAD_LENGTH,
+    FindingsReport,
+    RaisedFinding,
+)
+from moothall.features.review.prompts import read_severity
+from moothall.features.review.rules import RULES
 
 PATHS = (
     ".circleci/config.yml",

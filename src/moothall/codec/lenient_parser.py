@@ -69,7 +69,7 @@ class LenientParser:
     readers: Mapping[str, ReadWord] = field(default_factory=dict)
     """Reads what people write in place of the listed words of a field."""
     keeps_unread: bool = False
-    """Whether an item of a list that cannot be read is kept apart, and the others count."""
+    """Whether an item of a list that cannot be read is set apart, and the others count."""
     _unread: dict[str, list[UnreadItem]] = field(default_factory=dict)
     _notes: values.ReadingNotes = field(init=False)
 
@@ -82,7 +82,7 @@ class LenientParser:
 
     @property
     def unread(self) -> list[UnreadItem]:
-        """The items that could not be read, where they are kept apart."""
+        """The items that could not be read, where they are set apart."""
         return [item for items in self._unread.values() for item in items]
 
     def parse_text(self, text: str) -> object:

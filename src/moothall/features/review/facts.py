@@ -35,7 +35,7 @@ Number = Annotated[int, Ge(0), Le(10_000_000)]
 MAX_FINDINGS: Final = 40
 """How many findings one answer has, and how many of others a seat is asked about at once."""
 MAX_UNREAD_LENGTH: Final = 1_000
-"""How much of what could not be read is kept."""
+"""How much of what could not be read is stored."""
 INSPECT: Final = "inspect"
 CHECK: Final = "check"
 SETTLE: Final = "settle"

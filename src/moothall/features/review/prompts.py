@@ -1,6 +1,7 @@
 """The prompts of a review, and how its answers are read: pure functions of bounded length."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,11 +21,10 @@ from moothall.domain.effects import (
 )
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
 from moothall.domain.safe_text import compile_late, dump_json, one_line, quote_lines, shorten_text
-from moothall.domain.vocabulary import SEVERITY_WORDS
+from moothall.domain.vocabulary import SEVERITY_CONTEXT, SEVERITY_WORDS
 from moothall.errors import BadAnswer
 from moothall.features.review import facts
 from moothall.features.review.change import ChangedFile
-from moothall.features.review.severity_words import read_severity
 from moothall.features.review.state import Review
 from moothall.features.review.words import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
 from moothall.locale.texts import list_languages
@@ -48,7 +48,39 @@ _TYPED: Final = compile_late(
     re.IGNORECASE,
 )
 """How a person writes a finding: `src/app.py:12 major the loop never ends`."""
+MAX_SEVERITY_LENGTH: Final = 60
+"""A longer text is no word for a severity."""
+_LATIN: Final = compile_late(r"[^\W\d_\u3400-\u9fff]+")
+_HAN: Final = compile_late(r"[\u3400-\u9fff]+")
+_PLAIN_HAN: Final = tuple(sorted(SEVERITY_CONTEXT["plain_han"], key=len, reverse=True))
+_DENIALS: Final = frozenset(SEVERITY_CONTEXT["denial"])
 _NOTHING: Final = compile_late(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
+
+
+def read_severity(text: str) -> facts.Severity | None:
+    """Return the severity that a text means; of two, as in "medium to high", the worse. None if it names none.
+
+    What denies a word ("not critical") is not read: its author is asked, or the finding is shown as not read.
+    """
+    if len(text) > MAX_SEVERITY_LENGTH:
+        return None
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    words = _LATIN.findall(plain)
+    for han in _HAN.findall(plain):
+        words += _split_han(han)
+    if not _DENIALS.isdisjoint(words):
+        return None
+    meant = {SEVERITY_WORDS[word] for word in words if word in SEVERITY_WORDS}
+    return next((each for each in facts.SEVERITIES if each in meant), None)
+
+
+def _split_han(text: str) -> list[str]:
+    """Return the one word for a severity in Chinese, or the denials before it; nothing where other words stand there."""
+    for word in _PLAIN_HAN:
+        text = text.replace(word, "")
+    if not text or text in SEVERITY_WORDS:
+        return [text]
+    return [sign for sign in text if sign in _DENIALS]
 
 
 def _keep_unread(
