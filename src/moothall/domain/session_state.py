@@ -4,10 +4,10 @@ it: pending asks, spending, running time. Each has its one fold.
 Only time in which a process runs a session counts as running.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from moothall.domain import facts
 from moothall.domain.budget import BudgetKind, Spent
@@ -84,6 +84,15 @@ class ProtocolState:
         """The last entry that may be read while others are sealed."""
         return 0
 
+    @property
+    def sealed_entries(self) -> Collection[int]:
+        """Entries that only their author may read yet, whatever `is_sealed` says: a vote that came ahead of the vote."""
+        return ()
+
+    def list_revealed(self, seq: int) -> "Sequence[RevealedLine]":
+        """Return what all may read from this entry on, and could not before."""
+        return ()
+
     def seat(self, name: str) -> Seat:
         # A loop: several times in every turn, and a generator costs as much as the rest.
         for seat in self.seats:
@@ -92,6 +101,23 @@ class ProtocolState:
         if name == DIRECTOR.id:
             return DIRECTOR
         raise LookupError(f"no seat is called {name!r}")
+
+
+class RevealedLine(Protocol):
+    """What a seat said in a sealed entry, as it is shown when all may read it."""
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def at(self) -> datetime: ...
+
+    @property
+    def seat(self) -> SeatId: ...
+
+    @property
+    def said(self) -> Any:
+        """The answer: a dataclass, whose fields are shown."""
 
 
 P = TypeVar("P", bound=ProtocolState)

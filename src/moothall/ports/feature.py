@@ -65,6 +65,8 @@ class Feature:
     """Kinds of participants (`ParticipantKind`)."""
     measures: Mapping[str, str] = field(default_factory=dict)
     """What compares texts (`Similarity`), by the name that a setting gives it."""
+    live_views: Mapping[str, str] = field(default_factory=dict)
+    """What a terminal shows while a session of a protocol runs (`MovingView`), by protocol; a list of its seats where there is none."""
     panels: str = ""
     """The folder of its shipped panels (`reviewers.en.toml`) within the package."""
     help: str = ""

@@ -8,4 +8,5 @@ FEATURE: Final = Feature(
     name="persona",
     package="moothall",
     protocols={"persona": "protocols.persona.plugin:PERSONA"},
+    live_views={"persona": "surfaces.cli.persona_view:MeetingView"},
 )

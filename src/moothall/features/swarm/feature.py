@@ -28,4 +28,5 @@ FEATURE: Final = Feature(
         ),
     ),
     operations=("surfaces.api.swarm:METHODS",),
+    live_views={"swarm": "surfaces.cli.swarm_view:SwarmView"},
 )

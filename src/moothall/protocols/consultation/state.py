@@ -1,6 +1,6 @@
 """The state of a session's consultations, beside the state of its own protocol."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, SeatLost
 from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.roster import DIRECTOR
-from moothall.domain.session_state import ProtocolState
+from moothall.domain.session_state import ProtocolState, RevealedLine
 from moothall.protocols.consultation.facts import (
     CONSULT,
     KINDS,
@@ -168,3 +168,10 @@ class ConsultingState(ProtocolState):
     @property
     def sealed_after(self) -> int:
         return int(getattr(self.inner, "sealed_after", 0))
+
+    @property
+    def sealed_entries(self) -> Collection[int]:
+        return self.inner.sealed_entries if isinstance(self.inner, ProtocolState) else ()
+
+    def list_revealed(self, seq: int) -> Sequence[RevealedLine]:
+        return self.inner.list_revealed(seq) if isinstance(self.inner, ProtocolState) else ()

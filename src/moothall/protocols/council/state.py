@@ -1,6 +1,6 @@
 """The state of a deliberation: its phase, who has had a turn, and the lines so far."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
@@ -79,6 +79,17 @@ class Council(ProtocolState):
         """Whether nobody may read what the others have written in this phase yet."""
         # Votes stay hidden until all are in or the phase ends (D-23).
         return (self.opened.settings.blind and self.phase == "propose") or self.phase == "vote"
+
+    @property
+    def sealed_entries(self) -> Collection[int]:
+        if not self.sealed:
+            return ()
+        return {line.seq for line in self.lines if line.id in self.sealed}
+
+    def list_revealed(self, seq: int) -> Sequence[CouncilLine]:
+        if seq != self.revealed_at and seq not in self.reveals:
+            return ()
+        return [line for line in self.lines if line.seq < seq == self.find_reveal_entry(line)]
 
     def list_visible_lines(self, seat: SeatId | None) -> tuple[CouncilLine, ...]:
         """Return the lines that a seat may read: of those that are still sealed, only its own."""

@@ -4,21 +4,20 @@ import asyncio
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+from pydantic.alias_generators import to_camel
+
 from moothall.app.session_list import SessionLine
 from moothall.codec.answers import as_json
 from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import strip_control
-from moothall.domain.session_state import SessionState
+from moothall.domain.session_state import ProtocolState, RevealedLine, SessionState
 from moothall.engine.context import EntryAdded, Event
 from moothall.errors import LedgerDamaged, LedgerNewer
 from moothall.memory.search import Document, SearchIndex, find_snippet
 from moothall.ports.plugin import AnyPlugin
-from moothall.protocols.consultation.state import ConsultingState
-from moothall.protocols.council.facts import DeliberationClosed, PhaseBegun
-from moothall.protocols.council.state import Council
+from moothall.reports.timeline import format_time
 from moothall.surfaces.api.method import ServerContext
-from moothall.surfaces.api.views import build_contribution
 
 
 def is_sealed(state: object) -> bool:
@@ -28,8 +27,12 @@ def is_sealed(state: object) -> bool:
 
 def has_sealed_words(state: object) -> bool:
     """Whether anything is recorded that a reader may not see yet, such as a vote ahead of the vote."""
-    inner = state.inner if isinstance(state, ConsultingState) else state
-    return is_sealed(state) or (isinstance(inner, Council) and bool(inner.sealed))
+    return is_sealed(state) or bool(list_sealed_entries(state))
+
+
+def list_sealed_entries(state: object) -> Collection[int]:
+    """The entries that only their author may read yet, beside those of a sealed phase."""
+    return state.sealed_entries if isinstance(state, ProtocolState) else ()
 
 
 def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
@@ -49,31 +52,27 @@ def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, 
         loss = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
         return {**out, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **loss}}
     out["what"] = as_json(fact)
-    if isinstance(state, ConsultingState):
-        state = state.inner
-    is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
-    if (
-        isinstance(state, Council)
-        and is_reveal
-        and entry.seq in {state.revealed_at, *state.reveals}
-    ):
-        opened = [
-            line for line in state.lines if line.seq < entry.seq == state.find_reveal_entry(line)
-        ]
-        if opened:
-            out["revealed"] = [
-                build_contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True)
-                for line in opened
-            ]
+    # No answer reveals anything: only what follows from one does, such as the next phase.
+    if isinstance(state, ProtocolState) and not isinstance(fact, Reply):
+        revealed = state.list_revealed(entry.seq)
+        if revealed:
+            out["revealed"] = [build_revealed(line) for line in revealed]
     return out
+
+
+def build_revealed(line: RevealedLine) -> dict[str, Any]:
+    """What was said in an entry that all may read from now on: the fields of the answer, and what is known of the line beside."""
+    fields = as_json(line.said)
+    known = {name: value for name, value in as_json(line).items() if value and name != "said"}
+    fields.update(known)
+    del fields["seq"], fields["seat"]
+    out = {to_camel(name): value for name, value in fields.items() if value is not None}
+    return {**out, "entry": line.seq, "at": format_time(line.at), "participant": line.seat}
 
 
 def _is_entry_sealed(entry: Entry, state: object) -> bool:
     """Whether nobody but its author may read an entry yet: what was written in a sealed phase, or a vote ahead of the vote."""
-    inner = state.inner if isinstance(state, ConsultingState) else state
-    if isinstance(inner, Council) and any(
-        line.seq == entry.seq for line in inner.lines if line.id in inner.sealed
-    ):
+    if entry.seq in list_sealed_entries(state):
         return True
     return is_sealed(state) and entry.seq > getattr(state, "sealed_after", 0)
 

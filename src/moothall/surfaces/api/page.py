@@ -21,10 +21,10 @@ from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, NotAllowed
-from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.json_blocks import Json, clean, render_quote
 from moothall.reports.outline import TimelineItem
 from moothall.reports.page import iterate_document, iterate_report
+from moothall.surfaces.api.entries import list_sealed_entries
 from moothall.surfaces.api.fields import MAX_ENTRIES, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
 from moothall.surfaces.api.session_view import (
@@ -336,11 +336,7 @@ async def get_text(
         raise BadSetting(
             f"entry: #{entry} does not exist in {session_id!r}; it has #1 to #{len(timeline.lines)}"
         )
-    if (
-        isinstance(timeline, CouncilTimeline)
-        and line.id in timeline.state.sealed
-        and line.speaker != call.caller.seat
-    ):
+    if line.seq in list_sealed_entries(folded.snapshot.state) and line.speaker != call.caller.seat:
         raise NotAllowed(f"#{entry} is sealed until all seats have written")
     text = strip_control(line.content)
     return TextOut(session_id=session_id, entry=entry, text=text, html=render_quote(text))

@@ -200,7 +200,7 @@ def build_seats(
         if (
             loss is not None
             and loss.seq > timeline.answered_at.get(seat.id, 0)
-            and not _is_hidden(loss.seq, snapshot)
+            and not _is_hidden(loss.seq, snapshot, seals_losses=timeline.seals_losses)
         ):
             detail = explain_detail(loss.detail, loss.reason, timeline.language)
             shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
@@ -235,10 +235,10 @@ def build_seats(
     return seats
 
 
-def _is_hidden(seq: int, snapshot: Snapshot) -> bool:
+def _is_hidden(seq: int, snapshot: Snapshot, *, seals_losses: bool) -> bool:
     """Whether nobody may know of a loss yet: while all write at once in a swarm, it would say who failed."""
     after = getattr(snapshot.state, "sealed_after", None)
-    return snapshot.rules.name == "swarm" and is_sealed(snapshot.state) and seq > (after or 0)
+    return seals_losses and is_sealed(snapshot.state) and seq > (after or 0)
 
 
 def _build_budget(spent: Spent, budget: Budget, turns: int) -> Json:
