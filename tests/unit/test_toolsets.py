@@ -40,9 +40,9 @@ def test_no_role_is_shown_more_than_an_agent_can_read(role: RoleTools) -> None:
 def test_a_role_is_shown_only_what_it_may_call(kind: str) -> None:
     """D-6: and nothing that is refused to a token for one session."""
     shown = {
-        "seat": select_seat_tools(kind, has_consultations=True),  # type: ignore[arg-type]
-        "observer": SESSION_OBSERVER_TOOLS[kind],  # type: ignore[index]
-        "owner": SESSION_OWNER_TOOLS[kind],  # type: ignore[index]
+        "seat": select_seat_tools(kind, has_consultations=True),
+        "observer": SESSION_OBSERVER_TOOLS[kind],
+        "owner": SESSION_OWNER_TOOLS[kind],
     }
     for role, names in shown.items():
         for name in names:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from moothall.domain.budget import Budget, ExpectedCalls
 from moothall.domain.effects import Rulebook
@@ -56,6 +56,23 @@ class ImportedSession(Protocol):
         """The JSON of its conclusion; None if the session had not ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class JoinGuide:
+    """How an agent from outside takes part in a session."""
+
+    kind: str = "meeting"
+    """Which tools it is shown, and by which text it is invited; `meeting` has the two that serve every protocol."""
+    session: str = ""
+    """What those tools call the session, where it is not its id: the name of a conference."""
+
+
+MEETING: Final = JoinGuide()
+
+
+def _join_by_asks(opened: Opened) -> JoinGuide:
+    return MEETING
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolPlugin(Generic[S, T]):
     """One per protocol, named by the row of its feature (`ports/feature.py`).
@@ -88,6 +105,8 @@ class ProtocolPlugin(Generic[S, T]):
     refuses: Mapping[str, str] = field(default_factory=dict)
     opens_by_question: bool = True
     """Whether a question and a panel are all that a session needs; a chat client can open no other."""
+    join: Callable[[Opened], JoinGuide] = _join_by_asks
+    """How an agent from outside takes part in a session that was opened so."""
     defaults: Mapping[str, object] = field(default_factory=dict)
 
     @property

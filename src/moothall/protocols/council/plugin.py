@@ -10,7 +10,7 @@ from moothall.domain.facts import Opened
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
-from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
+from moothall.ports.plugin import AnyPlugin, JoinGuide, Plan, ProtocolPlugin
 from moothall.protocols.council.depth import find_debate_mode
 from moothall.protocols.council.facts import (
     ConsensusSettings,
@@ -99,6 +99,7 @@ def build_council_plugin(
         describe=add_and_describe_entry,
         report=build_council_report,
         expect=partial(expect_calls, rules.variant),
+        join=lambda opened: JoinGuide("deliberation"),
         refuses={"turns": "it goes on in rounds, not in turns; limit it with the setting rounds"},
     )
 

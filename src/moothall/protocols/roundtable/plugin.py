@@ -6,7 +6,7 @@ from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
 from moothall.domain.roster import Seat, validate_seats
 from moothall.errors import BadRoster
-from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.ports.plugin import MEETING, JoinGuide, Plan, ProtocolPlugin
 from moothall.protocols.roundtable import timeline
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
 from moothall.protocols.roundtable.rules import RULES
@@ -42,6 +42,14 @@ def open_session(plan: Plan) -> ConferenceOpened:
     return plan.opening(ConferenceOpened, seats=seats, settings=plan.settings)
 
 
+def find_join_guide(opened: Opened) -> JoinGuide:
+    """A conference in files has tools of its own, which know it by its name."""
+    assert isinstance(opened, ConferenceOpened)
+    if opened.settings.conference:
+        return JoinGuide("conference", opened.settings.conference)
+    return MEETING
+
+
 ROUNDTABLE: Final = ProtocolPlugin(
     name="roundtable",
     rules=RULES,
@@ -52,6 +60,7 @@ ROUNDTABLE: Final = ProtocolPlugin(
     describe=timeline.add_and_describe_entry,
     report=timeline.build_roundtable_report,
     expect=expect_calls,
+    join=find_join_guide,
     refuses={
         "turns": "it goes on in rounds, in which everyone speaks once; limit it with the setting max_rounds"
     },

@@ -15,7 +15,7 @@ from moothall.domain.roster import (
     validate_seats,
 )
 from moothall.errors import BadRoster, BadSetting
-from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.ports.plugin import JoinGuide, Plan, ProtocolPlugin
 from moothall.protocols.swarm.facts import (
     MAX_AGENTS,
     MIN_AGENTS,
@@ -142,5 +142,6 @@ SWARM: Final = ProtocolPlugin(
         "standing": render_standing,
     },
     expect=expect_calls,
+    join=lambda opened: JoinGuide("swarm"),
     refuses={"turns": "its explorers work in rounds; limit them with the setting max_rounds"},
 )

@@ -62,8 +62,10 @@ def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, 
 
 def build_revealed(line: RevealedLine) -> dict[str, Any]:
     """What was said in an entry that all may read from now on: the fields of the answer, and what is known of the line beside."""
-    fields = as_json(line.said)
-    known = {name: value for name, value in as_json(line).items() if value and name != "said"}
+    fields, beside = as_json(line.said), as_json(line)
+    assert isinstance(fields, dict)
+    assert isinstance(beside, dict)
+    known = {name: value for name, value in beside.items() if value and name != "said"}
     fields.update(known)
     del fields["seq"], fields["seat"]
     out = {to_camel(name): value for name, value in fields.items() if value is not None}

@@ -42,7 +42,7 @@ from moothall.surfaces.api.session_options import (
     open_once,
 )
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
-from moothall.surfaces.api.views import build_seat_prompt, find_session_kind
+from moothall.surfaces.api.views import build_seat_prompt, find_join_guide
 from moothall.surfaces.invitations.agent_clients import (
     ALL_CLIENTS,
     INVITE_TICKET,
@@ -387,7 +387,7 @@ async def join_by_code(
 
 async def _check_may_sit(call: Call, snapshot: Snapshot, seat: str) -> None:
     """Raises NotAllowed, before the code is used up, where the caller could not speak, or would have two voices as an agent."""
-    if find_session_kind(snapshot) == "conference":
+    if find_join_guide(snapshot.session_state.opened).session:
         why = "which has tools of its own; it is still valid for a client that joins with it (`moot join`)"
         raise NotAllowed(f"the code is for a role of a conference in files, {why}")
     if call.caller.role != "agent":

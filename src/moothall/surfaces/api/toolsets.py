@@ -18,8 +18,7 @@ from moothall.domain.safe_text import dump_json
 from moothall.surfaces.api.method import Call, Method, Role, list_spellings
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.session_options import OpenerParams
-from moothall.surfaces.api.views import find_conference_name, find_session_kind
-from moothall.surfaces.invitations.agent_clients import SessionKind
+from moothall.surfaces.api.views import find_join_guide
 
 MAX_TOOLS: Final = 8
 MAX_TOKENS: Final = 3_000
@@ -35,10 +34,10 @@ def _read_table(name: str) -> dict[Any, tuple[str, ...]]:
     return {key: tuple(tools) for key, tools in _TABLES[name].items()}
 
 
-SEAT_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("seat")
+SEAT_TOOLS: Final[dict[str, tuple[str, ...]]] = _read_table("seat")
 ROLE_TOOLS: Final[dict[Role, tuple[str, ...]]] = _read_table("role")
-SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("session_owner")
-SESSION_OBSERVER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("session_observer")
+SESSION_OWNER_TOOLS: Final[dict[str, tuple[str, ...]]] = _read_table("session_owner")
+SESSION_OBSERVER_TOOLS: Final[dict[str, tuple[str, ...]]] = _read_table("session_observer")
 ALL_TOOLS: Final = tuple(TOOLS)
 
 READING_TOOLS: Final = frozenset(
@@ -56,7 +55,7 @@ _AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
 """What an agent's token says already: who it is; and its reviewers are not its to choose."""
 
 
-def select_seat_tools(kind: SessionKind, *, has_consultations: bool) -> tuple[str, ...]:
+def select_seat_tools(kind: str, *, has_consultations: bool) -> tuple[str, ...]:
     """The tools of a seat of such a session."""
     return tuple(
         dict.fromkeys((*SEAT_TOOLS[kind], *(_TABLES["consult"] if has_consultations else ())))
@@ -71,10 +70,8 @@ async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str,
     if not caller.session:
         return ROLE_TOOLS[caller.role]
     snapshot = await call.moot.engine.load_snapshot(parse_session_id(caller.session))
-    kind, has_consultations = (
-        find_session_kind(snapshot),
-        snapshot.session_state.opened.consult is not None,
-    )
+    opened = snapshot.session_state.opened
+    kind, has_consultations = find_join_guide(opened).kind, opened.consult is not None
     if caller.role == "seat":
         return select_seat_tools(kind, has_consultations=has_consultations)
     return (SESSION_OBSERVER_TOOLS if caller.role == "observer" else SESSION_OWNER_TOOLS)[kind]
@@ -101,7 +98,7 @@ async def complete_arguments(
         if name != "conference":
             return {**rest, name: call.caller.session}
         snapshot = await call.moot.engine.load_snapshot(parse_session_id(call.caller.session))
-        return {**rest, name: find_conference_name(snapshot.session_state.opened)}
+        return {**rest, name: find_join_guide(snapshot.session_state.opened).session}
     return given
 
 

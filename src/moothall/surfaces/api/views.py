@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
-from moothall.app.deliberations import DeliberationState, find_council_rules
+from moothall.app.deliberations import DeliberationState
 from moothall.app.moot import Moot
-from moothall.app.protocols import get_protocol
+from moothall.app.protocols import find_plugin, get_protocol
 from moothall.domain.claims import cut_text
 from moothall.domain.dictionaries import BoundedDict, group_pairs
 from moothall.domain.facts import Opened
@@ -16,6 +16,7 @@ from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.memory.tokens import Token
+from moothall.ports.plugin import MEETING, JoinGuide
 from moothall.protocols.council.ballots import find_candidate_ids
 from moothall.protocols.council.facts import CandidateTally, Contribution, DeliberationClosed, Line
 from moothall.protocols.council.report import build_warning
@@ -27,13 +28,12 @@ from moothall.protocols.council.timeline import (
     find_motion_votes,
     list_missing_votes,
 )
-from moothall.protocols.roundtable.facts import ConferenceOpened
 from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, format_time
 from moothall.surfaces.api import shapes
 from moothall.surfaces.api.fields import PAGE
-from moothall.surfaces.invitations.agent_clients import SessionKind, build_join_prompt
+from moothall.surfaces.invitations.agent_clients import JOIN_KINDS, build_join_prompt
 
 MAX_PAGE_LENGTH: Final = 60_000
 """About how many characters of contributions one answer holds."""
@@ -96,28 +96,24 @@ def _build_standing(snapshot: Snapshot, **given: object) -> shapes.StandingOut:
     )
 
 
-def find_session_kind(snapshot: Snapshot) -> SessionKind:
-    """How a participant from outside takes part in this session."""
-    if find_council_rules(snapshot) is not None:
-        return "deliberation"
-    if find_conference_name(snapshot.session_state.opened):
-        return "conference"
-    return "swarm" if snapshot.rules.name == "swarm" else "meeting"
-
-
-def find_conference_name(opened: Opened) -> str:
-    """The name of the conference in files that a session belongs to, or nothing."""
-    return opened.settings.conference if isinstance(opened, ConferenceOpened) else ""
+def find_join_guide(opened: Opened) -> JoinGuide:
+    """How a participant from outside takes part in a session. A kind that has no tools of its own has those of every protocol."""
+    guide = find_plugin(opened).join(opened)
+    return guide if guide.kind in JOIN_KINDS else MEETING
 
 
 def build_seat_prompt(snapshot: Snapshot, seat: str, *, has_token: bool = True) -> str:
     """What to tell a coding agent that was invited to a seat, once it is connected."""
-    opened, kind = snapshot.session_state.opened, find_session_kind(snapshot)
+    opened = snapshot.session_state.opened
+    guide = find_join_guide(opened)
+    # Without a seat's token the tools that serve every protocol are shown, not those of one; a session with a name of its own has
+    # no others.
+    if not has_token and not guide.session:
+        guide = MEETING
     return build_join_prompt(
-        # Without a seat's token the tools that serve every protocol are shown, not those of one.
-        kind if has_token or kind == "conference" else "meeting",
+        guide.kind,
         opened.language,
-        session=find_conference_name(opened) or snapshot.session,
+        session=guide.session or snapshot.session,
         seat=seat,
         has_token=has_token,
         has_consultations=has_token and opened.consult is not None,

@@ -10,7 +10,6 @@ from moothall.surfaces.api.decisions import build_decision_schema
 from moothall.surfaces.api.method import MAY, ROLES, Role
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.invitations.agent_clients import SessionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,7 @@ class RoleTools:
     tools: tuple[str, ...]
 
 
-_SESSIONS: dict[SessionKind, str] = {
+_SESSIONS: dict[str, str] = {
     "deliberation": "a debate, advisory panel or consensus",
     "meeting": "a persona meeting, roundtable, pipeline or consultation",
     "swarm": "a swarm",

@@ -304,19 +304,18 @@ def _render_headless(chosen: dict[str, AgentClient], prompt: str) -> str:
     return "\n".join(client.headless_pattern for client in chosen.values() if client.headless)
 
 
-SessionKind = Literal["deliberation", "meeting", "swarm", "conference"]
-"""By which tools participants from outside take part. A `meeting` is a session of any other protocol."""
-
-_ARGUMENTS: Final[dict[SessionKind, tuple[str, str]]] = {
+_ARGUMENTS: Final[dict[str, tuple[str, str]]] = {
     "deliberation": ("deliberationId", "participant"),
     "meeting": ("sessionId", "seat"),
     "swarm": ("sessionId", "seat"),
     "conference": ("conference", "role"),
 }
+"""What the tools for a kind of session (`JoinGuide`) call the session and the seat."""
+JOIN_KINDS: Final = frozenset(_ARGUMENTS)
 
 
 def build_join_prompt(
-    kind: SessionKind,
+    kind: str,
     language: Language,
     *,
     session: str,
