@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
-from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.ids import SeatId, SessionId, find_asked_seat
 from moothall.domain.seeded_random import random_unit
 from moothall.engine.engine import Engine
 from moothall.engine.outages import explain_unready
@@ -49,11 +49,13 @@ async def explain_unready_seats(
     """Return why seats of a parked session still cannot be asked; empty if all that were out can, or if it is not parked."""
     state = snapshot.session_state
     out = () if state.parked is None else state.parked.seats
-    return await explain_unready(
-        {seat.id: seating(seat) for seat in state.seats if seat.id in out},
-        CHECK_SECONDS,
-        is_outage=True,
-    )
+    # These have more time now, and a trial of theirs would have as little as before.
+    slow = {find_asked_seat(ask) for ask in state.missed}
+    participants = {seat.id: seating(seat) for seat in state.seats if seat.id in out}
+    tried = {seat: each for seat, each in participants.items() if seat not in slow}
+    asked = {seat: each for seat, each in participants.items() if seat in slow}
+    unready = await explain_unready(tried, CHECK_SECONDS, is_outage=True)
+    return unready | await explain_unready(asked, CHECK_SECONDS)
 
 
 async def run_through_outages(

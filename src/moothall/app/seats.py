@@ -30,7 +30,7 @@ from moothall.participants.kinds import (
     build_acp,
     build_command,
 )
-from moothall.participants.lookup import Lookup, LookupParticipant
+from moothall.participants.lookup import Lookup, build_lookup_participant
 from moothall.participants.model import ModelParticipant
 from moothall.participants.named_tools import ToolBox, ToolFailure
 from moothall.participants.provider_limits import LocalLimits
@@ -226,7 +226,7 @@ class Seating:
             return mind
         if self._lookup is None and (program := self.search()) is not None:
             self._lookup = Lookup(program.run_prompt)
-        return mind if self._lookup is None else LookupParticipant(mind, self._lookup)
+        return mind if self._lookup is None else build_lookup_participant(mind, self._lookup)
 
     def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
         """Refuse what would fail in the middle of a meeting: errors in scripts, seats that the protocol asks too much of.

@@ -22,7 +22,7 @@ class Ask:
 
     The session does not wait for an `invited` ask: an outside seat may answer it unprompted, and no participant is called for it.
     A `firm` ask applies its own patience to outside seats as well. `first` is a consultation that the seat must have before it
-    answers, if the session allows consultations.
+    answers, if the session allows consultations. `timed_by` is the setting that says how patient the protocol is, if one does.
     """
 
     id: AskId
@@ -33,6 +33,7 @@ class Ask:
     invited: bool = False
     first: ConsultRequest | None = None
     firm: bool = False
+    timed_by: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

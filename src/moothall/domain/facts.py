@@ -169,14 +169,16 @@ class Closed(Fact):
 
 @add_kind(CORE_KINDS, "asks_sent")
 class AsksSent(Fact):
-    """These asks were sent to their seats for the first time, all with one deadline.
+    """These asks were sent to their seats, all with one deadline.
 
-    `outside` asks wait for an answer from another process: no running process holds them, and their deadline does not move.
+    `outside` asks wait for an answer from another process: no running process holds them, and their deadline does not move. An
+    ask that is open already is sent once more, because its server is slow; `usage` is what the silence before cost.
     """
 
     asks: tuple[AskId, ...]
     deadline: datetime | None = None
     outside: bool = False
+    usage: Usage = FREE
 
 
 @add_kind(CORE_KINDS, "seat_lost")

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 from moothall.domain import facts
 from moothall.domain.budget import BudgetKind, Spent
 from moothall.domain.facts import Entry, Fact
-from moothall.domain.ids import AskId, SeatId
+from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR, Seat, state_family, swap_seats
 
@@ -177,11 +177,15 @@ _FROM_OUTSIDE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PendingAsk:
-    """An ask that was sent and is not yet answered. `attempts` counts the processes that have sent it, last `put_at`."""
+    """An ask that was sent and is not yet answered. `attempts` counts the processes that have sent it, last `put_at`.
+
+    `is_again`: its deadline has passed once, and it was sent again with a later one.
+    """
 
     deadline: datetime | None
     outside: bool = False
     attempts: int = 1
+    is_again: bool = False
     put_at: datetime | None = field(default=None, compare=False)
 
     @property
@@ -242,10 +246,9 @@ def update_pending(
         left.pop(fact.ask, None)
         return left
     if isinstance(fact, facts.AsksSent):
-        return {
-            **pending,
-            **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside, put_at=at)),
-        }
+        is_again = not pending.keys().isdisjoint(fact.asks)
+        sent = PendingAsk(fact.deadline, fact.outside, is_again=is_again, put_at=at)
+        return {**pending, **dict.fromkeys(fact.asks, sent)}
     match fact:
         case facts.SeatLost(ask=ask):
             return remove_asks(pending, (ask,))
@@ -279,7 +282,13 @@ REMEMBERED_KEYS: Final = 64
 REMEMBERED_ANSWERS: Final = 1_024
 """How many answer keys are remembered: the newest, counted over all seats."""
 
-_CHARGED: Final = (facts.Reply, facts.SeatLost, facts.SessionParked, facts.ToolUsed)
+_CHARGED: Final = (
+    facts.Reply,
+    facts.SeatLost,
+    facts.SessionParked,
+    facts.ToolUsed,
+    facts.AsksSent,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,6 +314,8 @@ class SessionState(ProtocolState):
     """The outage that the session waits out."""
     unavailable: frozenset[SeatId] = frozenset()
     """The seats whose last ask failed by an outage."""
+    missed: Mapping[AskId, float] = field(default_factory=dict)
+    """The asks whose deadline had passed when the session was parked, each with the seconds that it had."""
     tool_uses: Mapping[AskId, tuple[facts.ToolUsed, ...]] = field(default_factory=dict)
     """What seats looked up for asks that are not answered yet: a restarted process goes on from there."""
     looked_up: tuple[facts.ToolUsed, ...] = ()
@@ -340,8 +351,12 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
         and not fact.key
         and fact.seat not in after.unavailable
         and not after.tool_uses
+        and not after.missed
     ):
         return after
+    missed = _update_missed(session_state, entry)
+    if missed is not session_state.missed:
+        after = fast_replace(after, missed=missed)
     if isinstance(fact, facts.ToolUsed) or after.tool_uses:
         looked_up = (
             (*after.looked_up, fact) if isinstance(fact, facts.ToolUsed) else after.looked_up
@@ -372,6 +387,37 @@ def _update_tool_uses(
             return {}
         case _:
             return uses
+
+
+def _update_missed(session_state: SessionState, entry: Entry) -> Mapping[AskId, float]:
+    """Return which asks were not answered in the time that they had: whoever puts them again gives them more."""
+    missed = session_state.missed
+    match entry.fact:
+        case facts.SessionParked():
+            late = list_late_asks(session_state.pending, entry.at)
+            return {**missed, **late} if late else missed
+        case facts.Reply(ask=ask) | facts.SeatLost(ask=ask) if ask in missed:
+            return {key: value for key, value in missed.items() if key != ask}
+        case facts.AsksWithdrawn(asks=asks) if missed:
+            return {key: value for key, value in missed.items() if key not in asks}
+        case facts.SeatsSwapped(swaps=swaps) if missed:
+            # Another participant may be faster.
+            swapped = {swap.seat for swap in swaps}
+            return {
+                key: value for key, value in missed.items() if find_asked_seat(key) not in swapped
+            }
+        case _:
+            return missed
+
+
+def list_late_asks(pending: Mapping[AskId, PendingAsk], at: datetime) -> dict[AskId, float]:
+    """Return the asks of a running process whose deadline has passed, each with the seconds that it had."""
+    late = {}
+    for ask, each in pending.items():
+        is_late = not each.outside and each.deadline is not None and each.deadline <= at
+        if is_late and each.seconds:
+            late[ask] = each.seconds
+    return late
 
 
 def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> SessionState:
@@ -426,4 +472,4 @@ def _renew_pending(pending: PendingAsk, gap: float, at: datetime) -> PendingAsk:
     deadline = (
         None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
     )
-    return PendingAsk(deadline, False, pending.attempts + 1, put_at=at)
+    return PendingAsk(deadline, False, pending.attempts + 1, is_again=pending.is_again, put_at=at)

@@ -1,11 +1,13 @@
 """Puts questions of a session to its participants; whatever these do is an answer, or the reason why there is none."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from moothall.codec.answers import build_reply
+from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Fact, Loss, SeatLost, ToolUsed
 from moothall.domain.ids import AskId
@@ -16,13 +18,17 @@ from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer, MootError
 from moothall.ports.participant import (
     ASKED_IN,
+    ON_METER,
     ON_RETRY,
     ON_TOOL,
     ON_WAITING,
     Answer,
+    Meter,
     NoAnswer,
     Participant,
 )
+
+log = logging.getLogger("moot")
 
 Response = Answer | NoAnswer
 
@@ -44,6 +50,8 @@ class Questions:
         # For how long each ask has waited for its provider's turn, and since when it waits now: time that is not the seat's.
         self._waited: dict[AskId, float] = {}
         self._waiting: dict[AskId, float] = {}
+        # What each ask that is being answered has cost so far.
+        self._meters: dict[AskId, list[Meter]] = {}
         # Seats that are asked at once share the budget for tools: each sees what the others use meanwhile.
         self._uses: list[ToolUsed] | None = None
 
@@ -91,6 +99,7 @@ class Questions:
                 finally:
                     span.note(outcome=outcome)
         finally:
+            self._meters.pop(ask.id, None)
             counts.asks_open -= 1
             counts.answers[outcome] += 1
 
@@ -102,6 +111,15 @@ class Questions:
         """Return for how many seconds a question has waited for its provider's turn."""
         since = self._waiting.get(ask)
         return self._waited.get(ask, 0.0) + (0.0 if since is None else self._time() - since)
+
+    def estimate_usage(self, ask: AskId) -> Usage:
+        """Return about what an ask has cost that is not answered yet."""
+        try:
+            return sum((meter() for meter in self._meters.get(ask, ())), FREE)
+        except Exception:
+            # A participant is other people's code: what it cannot say is no reason to end the session.
+            log.exception("the cost of %s is not known", ask)
+            return FREE
 
     async def _get_response(
         self,
@@ -130,7 +148,11 @@ class Questions:
                 SeatWaiting(session, ask.id, ask.seat, is_over=not is_waiting)
             )
 
+        def on_meter(meter: Meter) -> None:
+            self._meters.setdefault(ask.id, []).append(meter)
+
         ASKED_IN.set(session)
+        ON_METER.set(on_meter)
         ON_WAITING.set(on_waiting)
         ON_RETRY.set(self.count_retry)
         ON_TOOL.set(note_use)

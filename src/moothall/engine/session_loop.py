@@ -5,14 +5,15 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from moothall.domain.effects import Ask
-from moothall.domain.facts import Fact, SeatLost, SessionResumed, ToolUsed
+from moothall.domain.facts import AsksSent, Fact, SeatLost, SessionResumed, ToolUsed
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.roster import Seat
-from moothall.domain.session_state import MAX_ATTEMPTS
+from moothall.domain.session_state import MAX_ATTEMPTS, PendingAsk
 from moothall.engine.context import LEAP_SECONDS, EngineContext, EntryAdded
 from moothall.engine.outages import (
     PROBE_SECONDS,
@@ -23,9 +24,16 @@ from moothall.engine.outages import (
 )
 from moothall.engine.questions import Questions, Response, build_fact
 from moothall.engine.snapshot import Snapshot
-from moothall.engine.step import StepResult, step
+from moothall.engine.step import StepResult, grow_patience, step
 from moothall.errors import LedgerUnavailable, SeqConflict, SessionBusy
-from moothall.ports.participant import LeavingParticipant, NoAnswer, Participant, ProbedParticipant
+from moothall.ports.participant import (
+    NO_ANSWER,
+    LeavingParticipant,
+    NoAnswer,
+    Participant,
+    ProbedParticipant,
+    SlowParticipant,
+)
 from moothall.ports.telemetry import Span
 
 log = logging.getLogger("moot")
@@ -371,18 +379,41 @@ class SessionRun:
         return isinstance(self._participants.get(seat), ProbedParticipant)
 
     async def _release_slow(self) -> None:
-        """Record the silence of a participant that answers a probe: a seat that is slow is lost, and no outage."""
-        slow = [fact for fact in self._outages.held.values() if fact.reason == "timeout"]
-        unready = await explain_unready(
-            {fact.seat: self._participants.get(fact.seat) for fact in slow},
-            PROBE_SECONDS,
-            is_outage=True,
-        )
-        for fact in slow:
-            if fact.seat not in unready and self._outages.held.pop(fact.ask, None) is not None:
-                self._outages.answered.add(fact.seat)
-                self._arrived.append(fact)
-                self._woken.set()
+        """Tell who is slow from who is out: a slow seat is asked once more, with twice the time, and lost after that.
+
+        At first it is enough that its server is there. A trial would only wait behind the requests that this server is still
+        busy with, so that it comes after the second silence, when none of ours is under way.
+        """
+        silent = [fact for fact in self._outages.held.values() if fact.reason == "timeout"]
+        first = [fact for fact in silent if self._may_ask_again(fact.ask)]
+        for fact in await self._list_reachable(first, is_tried=False):
+            self._arrived.append(self._build_second_ask(fact))
+        second = [fact for fact in silent if fact not in first]
+        for fact in await self._list_reachable(second, is_tried=not self._tasks):
+            self._outages.answered.add(fact.seat)
+            self._arrived.append(fact)
+        if self._arrived:
+            self._woken.set()
+
+    def _may_ask_again(self, ask: AskId) -> bool:
+        pending = self.snapshot.session_state.pending.get(ask)
+        return pending is not None and not pending.is_again and not self._is_parking
+
+    async def _list_reachable(self, silent: list[SeatLost], *, is_tried: bool) -> list[SeatLost]:
+        """Return those of the held silences whose participants are there, and hold them no longer."""
+        participants = {fact.seat: self._participants.get(fact.seat) for fact in silent}
+        unready = await explain_unready(participants, PROBE_SECONDS, is_outage=is_tried)
+        reachable = [fact for fact in silent if fact.seat not in unready]
+        # Meanwhile one of them may have been withdrawn.
+        return [fact for fact in reachable if self._outages.held.pop(fact.ask, None) is not None]
+
+    def _build_second_ask(self, fact: SeatLost) -> AsksSent:
+        """Return the fact that sends an ask again. What is left of a restarted process counts as the whole time."""
+        pending = self.snapshot.session_state.pending[fact.ask]
+        usual = self.snapshot.session_state.seat(fact.seat).patience or 0.0
+        seconds = grow_patience(max(pending.seconds or 0.0, usual))
+        deadline = self._context.clock.now() + timedelta(seconds=seconds)
+        return AsksSent(asks=(fact.ask,), deadline=deadline, usage=fact.usage)
 
     async def _settle_outages(self) -> bool:
         """Record held outages as losses, or park the session: True once it is parked.
@@ -491,27 +522,41 @@ class SessionRun:
 
     def _time_out(self, now: datetime) -> None:
         """Record a timeout for every ask whose deadline has passed."""
-        for ask, pending in self.snapshot.session_state.pending.items():
-            deadline = self._context.pauses.extend_deadline(pending)
-            if (
-                deadline is None
-                or deadline + timedelta(seconds=self._questions.get_waited(ask)) > now
-            ):
-                continue
+        late = [each for each in self.snapshot.session_state.pending if self._is_late(each, now)]
+        if not late:
+            return
+        effects = self.snapshot.rules.decide(self.snapshot.state)
+        asks = {each.id: each for each in effects if isinstance(each, Ask)}
+        for ask in late:
+            pending = self.snapshot.session_state.pending[ask]
             task = self._tasks.pop(ask, None)
             # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.
             if task is None and not pending.outside:
                 continue
-            if task is not None:
-                task.cancel("timeout")
-            seat = self.snapshot.session_state.seat(find_asked_seat(ask)).id
-            lost = SeatLost(
-                ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline"
-            )
+            lost = self._build_timeout(ask, pending, asks.get(ask))
             if task is None:
                 self._arrived.append(lost)
             else:
-                self._take_result(lost, seat)
+                task.cancel("timeout")
+                self._take_result(lost, lost.seat)
+
+    def _is_late(self, ask: AskId, now: datetime) -> bool:
+        pending = self.snapshot.session_state.pending[ask]
+        deadline = self._context.pauses.extend_deadline(pending)
+        if deadline is None:
+            return False
+        return deadline + timedelta(seconds=self._questions.get_waited(ask)) <= now
+
+    def _build_timeout(self, ask: AskId, pending: PendingAsk, wanted: Ask | None) -> SeatLost:
+        """Return the loss of an ask whose deadline has passed, with what its requests cost: a provider charges for them."""
+        seat = self.snapshot.session_state.seat(find_asked_seat(ask)).id
+        participant: object = self._participants.get(seat)
+        detail = NO_ANSWER
+        if isinstance(participant, SlowParticipant) and wanted is not None:
+            seconds = pending.seconds or wanted.patience
+            detail = participant.explain_silence(replace(wanted, patience=seconds))
+        usage = self._questions.estimate_usage(ask)
+        return SeatLost(ask=ask, seat=seat, reason="timeout", detail=detail, usage=usage)
 
     async def _listen(self) -> None:
         while True:

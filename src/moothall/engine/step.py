@@ -20,6 +20,8 @@ from moothall.domain.ids import AskId, SeatId
 from moothall.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
 _ANSWERS: Final = (Reply, SeatLost, ToolUsed)
+MAX_GROWN_SECONDS: Final = 14_400.0
+"""How much time an ask is given at most because it was not answered in less; what was set for it is never cut."""
 MAX_STEPS = 10_000
 """How many facts in a row a rulebook may compute before it is considered faulty."""
 
@@ -50,7 +52,11 @@ def step(
     batch = StepResult(snapshot, [])
     for fact in arrived:
         # A duplicate, or an answer to an ask that was withdrawn while it was on its way.
-        if isinstance(fact, _ANSWERS) and fact.ask not in batch.snapshot.session_state.pending:
+        pending = batch.snapshot.session_state.pending
+        if isinstance(fact, _ANSWERS) and fact.ask not in pending:
+            continue
+        # As late: an ask that was to be sent once more.
+        if isinstance(fact, AsksSent) and not pending.keys() >= set(fact.asks):
             continue
         if not batch.snapshot.is_closed:
             _write(writer, batch, now, fact)
@@ -128,6 +134,26 @@ def find_exceeded_budget(
     return BudgetExhausted(budget=kind, spent=amounts[kind])
 
 
+def compute_patience(snapshot: Snapshot, ask: Ask, *, is_outside: bool) -> float:
+    """Return for how many seconds an ask is waited for. One that missed its deadline before never has the same one again."""
+    session_state = snapshot.session_state
+    own = session_state.seat(ask.seat).patience
+    # The seat's own patience is the strongest; then the session's for outside seats, who may need days; then the protocol's.
+    usual = ask.patience
+    if is_outside and not ask.firm:
+        usual = session_state.opened.outside_patience
+    patience = own or usual
+    missed = session_state.missed.get(ask.id)
+    if missed is None or is_outside:
+        return patience
+    return grow_patience(max(patience, missed))
+
+
+def grow_patience(seconds: float) -> float:
+    """Return the time of an ask that was not answered in these seconds: twice as much, up to four hours."""
+    return max(seconds, min(2 * seconds, MAX_GROWN_SECONDS))
+
+
 def _record_asks(
     writer: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]
 ) -> None:
@@ -147,14 +173,7 @@ def _record_asks(
         elsewhere = ask.seat in outside
         # A parked session asks nobody whom a process would have to ask: whoever resumes it does that.
         if ask.id not in pending and (elsewhere or batch.snapshot.session_state.parked is None):
-            own = batch.snapshot.session_state.seat(ask.seat).patience
-            # The seat's own patience is the strongest; then the session's for outside seats, who may need days; then the
-            # protocol's.
-            patience = own or (
-                batch.snapshot.session_state.opened.outside_patience
-                if elsewhere and not ask.firm
-                else ask.patience
-            )
+            patience = compute_patience(batch.snapshot, ask, is_outside=elsewhere)
             groups.setdefault((elsewhere, patience), []).append(ask.id)
     for (elsewhere, patience), asks in groups.items():
         deadline = now + timedelta(seconds=patience)

@@ -15,16 +15,18 @@ from annotated_types import MaxLen
 
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.dictionaries import BoundedDict
-from moothall.domain.effects import Brief, keep_answer, no_fault
+from moothall.domain.effects import Ask, Brief, keep_answer, no_fault
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.ports.participant import (
+    NO_ANSWER,
     Answer,
     LeavingParticipant,
     NoAnswer,
     OnText,
     Participant,
     ProbedParticipant,
+    SlowParticipant,
     VerifiableAnswer,
 )
 
@@ -126,13 +128,6 @@ class LookupParticipant:
     async def ready(self) -> str | None:
         return await self._inner.ready()
 
-    async def probe(self) -> str | None:
-        return await (
-            self._inner.probe()
-            if isinstance(self._inner, ProbedParticipant)
-            else self._inner.ready()
-        )
-
     async def leave(self) -> None:
         if isinstance(self._inner, LeavingParticipant):
             await self._inner.leave()
@@ -167,6 +162,27 @@ class LookupParticipant:
         queries = list(dict.fromkeys(query for query in wanted if query.strip()))
         results = list(await asyncio.gather(*(self._lookup(query, until) for query in queries)))
         return results, sum((each.usage for each in results), asked.usage)
+
+
+class ProbedLookupParticipant(LookupParticipant):
+    """One whose inner participant can be probed: it is out, and slow, as that one is."""
+
+    async def probe(self) -> str | None:
+        if isinstance(self._inner, ProbedParticipant):
+            return await self._inner.probe()
+        return await self._inner.ready()
+
+    def explain_silence(self, ask: Ask) -> str:
+        if isinstance(self._inner, SlowParticipant):
+            return self._inner.explain_silence(ask)
+        return NO_ANSWER
+
+
+def build_lookup_participant(inner: Participant, lookup: Lookup) -> LookupParticipant:
+    """Return the participant with what it can look things up with."""
+    if isinstance(inner, ProbedParticipant):
+        return ProbedLookupParticipant(inner, lookup)
+    return LookupParticipant(inner, lookup)
 
 
 def _build_query_brief(brief: Brief) -> Brief:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moothall.codec.answers import Reading, read_answer
 from moothall.codec.schemas import build_request_schema, build_user_prompt
-from moothall.domain.effects import Brief
+from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import OUTAGES
-from moothall.domain.safe_text import compile_late, one_line
+from moothall.domain.safe_text import compile_late, one_line, split_address
 from moothall.errors import AnswerRefused, BadAnswer, describe_install
-from moothall.locale.catalogues import PARTICIPANT_PROMPT
+from moothall.locale.catalogues import LOSS_DETAILS, PARTICIPANT_PROMPT
+from moothall.locale.texts import DEFAULT_LANGUAGE
 from moothall.participants import model_request, provider_limits
 from moothall.participants.failures import (
     FailureKind,
@@ -39,7 +40,14 @@ from moothall.participants.platforms import (
     is_served_locally,
 )
 from moothall.participants.tool_desk import ToolDesk
-from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
+from moothall.ports.participant import (
+    Allowance,
+    Answer,
+    NoAnswer,
+    OnText,
+    ProviderLimits,
+    note_meter,
+)
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
@@ -56,6 +64,15 @@ _NO_CHAT: Final = ("embed", "minilm", "bge", "e5", "gte", "rerank")
 """Words in the names of models that cannot chat: they turn texts into vectors, or rank them."""
 _NAME_PARTS: Final = compile_late(r"[a-z]+[0-9]*|[0-9]+")
 
+MORE_PATIENCE: Final = 5
+"""How many times as patient it is advised to be with a model that did not answer in time."""
+_SILENCES: Final = {
+    (True, True): "slow_more_alone",
+    (True, False): "slow_more",
+    (False, True): "slow_alone",
+    (False, False): "slow",
+}
+"""The sentence about a silence: whether a setting gives more time, and whether one request at a time would help."""
 _NO_LIST: Final = "it sent no list of models; check its address (most end in /v1), and whether a proxy or sign-in page answers"
 
 
@@ -126,6 +143,7 @@ class ModelParticipant:
             is_local=self._is_local,
         )
         desk = ToolDesk(brief, self._tools)
+        note_meter(asking.estimate_usage)
         try:
             read = await self._probe_intent(asking)
             if read is None:
@@ -133,11 +151,11 @@ class ModelParticipant:
                     lambda now: self._attempt_with_pictures(asking, now, desk)
                 )
         except ModelFailure as failure:
-            return NoAnswer(
-                reason=to_loss(failure.kind),
-                detail=explain_failure(failure, self._describe_endpoint()),
-                usage=asking.usage,
-            )
+            if failure.kind is FailureKind.TIMEOUT:
+                detail = self.explain_silence(brief.ask)
+            else:
+                detail = explain_failure(failure, self._describe_endpoint())
+            return NoAnswer(reason=to_loss(failure.kind), detail=detail, usage=asking.usage)
         unseen = [each.name for each in brief.pictures if each not in asking.pictures]
         mends = (*read.mends, f"unseen {', '.join(unseen)}") if unseen else read.mends
         return Answer(said=read.said, corrections=mends, usage=asking.usage, model=asking.model)
@@ -191,12 +209,31 @@ class ModelParticipant:
         why = await self.ready()
         if why is not None:
             return why
+        # There a trial would wait behind requests of our own, and prove nothing.
+        if self._is_local and self._account.is_busy:
+            return None
         try:
             await model_request.send_trial(await self._open_model(), self._pace.preflight)
         except ModelFailure as failure:
             is_out = failure.kind is FailureKind.TIMEOUT or to_loss(failure.kind) in OUTAGES
             return self._explain_unready(failure) if is_out else None
         return None
+
+    def explain_silence(self, ask: Ask) -> str:
+        """Return that the model did not answer within the seconds of an ask, and what would help."""
+        endpoint = self._describe_endpoint()
+        has_address = endpoint.address is not None
+        place = split_address(endpoint.address or "").netloc if has_address else endpoint.name
+        # On a server that others may share, or that is told to do more at once, one at a time is faster for each.
+        helps_alone = has_address and self._account.at_once != 1
+        words = LOSS_DETAILS[DEFAULT_LANGUAGE].details
+        return words[_SILENCES[bool(ask.timed_by), helps_alone]].format(
+            name=f"{self._name} at {place}" if self._name else place,
+            seconds=f"{ask.patience:.3g}" if ask.patience < 1 else f"{ask.patience:.0f}",
+            setting=ask.timed_by,
+            more=f"{MORE_PATIENCE * max(1.0, ask.patience):.0f}",
+            provider=self._platform.provider,
+        )
 
     def _explain_unready(self, failure: ModelFailure) -> str:
         self._missing = failure.message if failure.kind is FailureKind.NO_PACKAGE else ""

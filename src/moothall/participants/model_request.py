@@ -21,7 +21,14 @@ from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from moothall.codec.answers import strip_thoughts
-from moothall.domain.budget import FREE, MAX_STATED_DOLLARS, PICTURE_TOKENS, Usage, read_tokens
+from moothall.domain.budget import (
+    CHARACTERS_PER_TOKEN,
+    FREE,
+    MAX_STATED_DOLLARS,
+    PICTURE_TOKENS,
+    Usage,
+    read_tokens,
+)
 from moothall.domain.effects import Brief
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.participants.failures import FailureKind, ModelFailure, translate_error
@@ -173,26 +180,50 @@ class BriefRequest:
         self._platform = platform
         self._end = asyncio.get_running_loop().time() + brief.ask.patience
         self._is_heard = False
+        self._under_way: Usage = FREE
         self._account = account
         self.pictures = tuple(each for each in brief.pictures if each.text)
 
     @asynccontextmanager
-    async def _take_turn(self, size: int, settings: "ModelSettings") -> AsyncIterator[MeteredCall]:
+    async def _take_turn(
+        self, model: "Model", size: int, settings: "ModelSettings"
+    ) -> AsyncIterator[MeteredCall]:
         """Wait until the provider's limits allow the request: time that is not the seat's."""
+        # Rounded up: about three characters a token.
+        sent = (len(self.brief.system) + size) // CHARACTERS_PER_TOKEN
+        sent += PICTURE_TOKENS * len(self.pictures)
         if self._account is None:
-            yield MeteredCall()
+            with self._count_request(model, sent):
+                yield MeteredCall()
             return
-        # Rounded up: about three characters a token, and an answer as long as it is asked for.
-        tokens = (
-            (len(self.brief.system) + size) // 3
-            + self.brief.form.max_tokens
-            + PICTURE_TOKENS * len(self.pictures)
-        )
+        # And an answer as long as it is asked for.
+        tokens = sent + self.brief.form.max_tokens
         # A stream may go on for as long as the seat has, however short its silences are.
         lasts = max(settings.get("timeout") or 0.0, self.brief.ask.patience)
         async with self._account.call(tokens, lasts) as call:
             self._end += call.waited
-            yield call
+            with self._count_request(model, sent):
+                yield call
+
+    @contextmanager
+    def _count_request(self, model: "Model", tokens: int) -> Iterator[None]:
+        """While a request is under way: if it is called off or too late, its provider charges for it all the same."""
+        self._under_way = _estimate_usage(model, tokens)
+        try:
+            yield
+        except asyncio.CancelledError:
+            # Whoever has called it off asks what it cost.
+            raise
+        except BaseException as error:
+            if _is_late(error):
+                self.usage += self._under_way
+            self._under_way = FREE
+            raise
+        self._under_way = FREE
+
+    def estimate_usage(self) -> Usage:
+        """Return what all requests cost so far; of one that is under way, about what was sent."""
+        return self.usage + self._under_way
 
     async def run_with_retries(self, attempt: Callable[[Attempt], Awaitable[T]]) -> T:
         """Return the result of the first attempt that succeeds; raises ModelFailure."""
@@ -279,7 +310,7 @@ class BriefRequest:
         with _translate_failures():
             try:
                 async with (
-                    self._take_turn(len(user), settings) as call,
+                    self._take_turn(model, len(user), settings) as call,
                     model_request_stream(model, [message], model_settings=settings) as stream,
                 ):
                     async for event in stream:
@@ -323,7 +354,7 @@ class BriefRequest:
         from pydantic_ai.direct import model_request
 
         with _translate_failures():
-            async with self._take_turn(size, settings) as call:
+            async with self._take_turn(model, size, settings) as call:
                 response = await model_request(
                     model, messages, model_settings=settings, model_request_parameters=parameters
                 )
@@ -520,6 +551,27 @@ def extract_text(response: "ModelResponse") -> str:
             FailureKind.MALFORMED, "the answer was cut off before it began", is_cut=True
         )
     raise ModelFailure(FailureKind.MALFORMED, "the answer is empty")
+
+
+def _is_late(error: BaseException) -> bool:
+    """Whether a request ended because its time was over, and not by an answer of the server."""
+    from pydantic_ai.exceptions import AgentRunError
+
+    return isinstance(error, AgentRunError) and translate_error(error).kind is FailureKind.TIMEOUT
+
+
+def _estimate_usage(model: "Model", tokens: int) -> Usage:
+    """Return what a request costs that sends so many tokens, before anything is known of the answer."""
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.usage import RequestUsage
+
+    sent = ModelResponse(
+        parts=[],
+        usage=RequestUsage(input_tokens=tokens),
+        model_name=model.model_name,
+        provider_name=model.system,
+    )
+    return _build_usage(sent)
 
 
 def _build_usage(response: "ModelResponse") -> Usage:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import socket
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
@@ -234,6 +235,10 @@ _WAITING: Final[dict[str, list[_WaitingCall]]] = {}
 """The calls that wait, by account, the first one first. It says who looks again at once, and never who may go."""
 
 
+_UNDER_WAY: Final[Counter[str]] = Counter()
+"""How many calls of this process are under way, by account."""
+
+
 def _wake(account: str, most: int) -> None:
     """Have the calls that wait longest look again at once; those of another event loop look again by themselves."""
     loop = asyncio.get_running_loop()
@@ -267,6 +272,16 @@ class ProviderAccount:
         self._account = account
         self._allowance = allowance
 
+    @property
+    def at_once(self) -> int | None:
+        """How many calls are made at once, where the user or Moot has limited that."""
+        return self._allowance.at_once
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call of this process is under way, or waits for its turn."""
+        return _UNDER_WAY[self._account] > 0 or self._account in _WAITING
+
     @asynccontextmanager
     async def call(self, tokens: int, lasts: float) -> AsyncIterator["MeteredCall"]:
         """Wait for the turn, which is no part of the seat's time, and count the call while it is under way."""
@@ -279,10 +294,12 @@ class ProviderAccount:
                     pause = await self._take(name, tokens, lasts)
         call = MeteredCall(waited=asyncio.get_running_loop().time() - began)
         token = _METER.set(call)
+        _UNDER_WAY[self._account] += 1
         try:
             yield call
         finally:
             _METER.reset(token)
+            _UNDER_WAY[self._account] -= 1
             # A ledger that is away must not cost the answer.
             with suppress(WorldError):
                 await self._limits.finish(

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from moothall.domain.budget import FREE, Usage
-from moothall.domain.effects import Brief
+from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Loss, ToolUsed
 
 OnText = Callable[[str], None]
@@ -18,11 +18,18 @@ ON_WAITING: ContextVar[OnWaiting | None] = ContextVar("moot_on_waiting", default
 ON_RETRY: ContextVar[Callable[[], None] | None] = ContextVar("moot_on_retry", default=None)
 """Called when a participant tries again to get an answer."""
 
+Meter = Callable[[], Usage]
+"""Returns what an answer has cost so far, with an estimate of the request that is under way."""
+ON_METER: ContextVar[Callable[[Meter], None] | None] = ContextVar("moot_on_meter", default=None)
+"""Receives the meter of an answer before its first request: whoever calls it off can still say what it cost."""
+
 ON_TOOL: ContextVar[Callable[[ToolUsed], None] | None] = ContextVar("moot_on_tool", default=None)
 """Receives each use of a tool, as soon as it is over."""
 
 ASKED_IN: ContextVar[str] = ContextVar("moot_asked_in", default="")
 """The session whose ask is being answered; "" where nobody is asked."""
+NO_ANSWER: Final = "no answer by the deadline"
+"""Why a seat was lost whose time was over, where its participant says nothing better."""
 CAPACITY_SHARE = 0.1
 """How much of a minute's allowance may be spent at once. The rest flows in evenly: no minute has more than the allowance."""
 PLACE_SECONDS = 5.0
@@ -47,6 +54,13 @@ def note_retry() -> None:
     report = ON_RETRY.get()
     if report is not None:
         report()
+
+
+def note_meter(meter: Meter) -> None:
+    """Say how to learn what the answer costs, also while it is not there yet."""
+    receive = ON_METER.get()
+    if receive is not None:
+        receive(meter)
 
 
 def note_tool(used: ToolUsed) -> None:
@@ -102,6 +116,14 @@ class ProbedParticipant(Protocol):
 
     async def probe(self) -> str | None:
         """Return what prevents an answer now, after the smallest question there is; None if nothing does."""
+
+
+@runtime_checkable
+class SlowParticipant(Protocol):
+    """A participant that may be slow without being out, and knows what would help."""
+
+    def explain_silence(self, ask: Ask) -> str:
+        """Return that nothing came within the seconds of `ask.patience`, and what to do about it, in one sentence."""
 
 
 @runtime_checkable

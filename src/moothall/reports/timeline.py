@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from moothall.domain import facts
-from moothall.domain.budget import Spent
+from moothall.domain.budget import FREE, Spent
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, SessionStatus
-from moothall.domain.ids import USER, SeatId, SessionId, parse_ask_kind
+from moothall.domain.ids import USER, SeatId, SessionId, find_asked_seat, parse_ask_kind
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import ProtocolState, SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT
@@ -207,6 +207,11 @@ class SessionTimeline:
             self.spent_by_seat[fact.seat] = self.spent_by_seat.get(fact.seat, Spent()).plus(
                 fact.usage
             )
+        if isinstance(fact, facts.AsksSent) and fact.usage != FREE:
+            for ask in fact.asks:
+                seat = find_asked_seat(ask)
+                spent = self.spent_by_seat.get(seat, Spent())
+                self.spent_by_seat[seat] = spent.plus(fact.usage)
         if isinstance(fact, facts.Reply):
             self.answers.setdefault((fact.seat, parse_ask_kind(fact.ask)), []).append(
                 (entry.seq, fact.origin)

@@ -74,7 +74,14 @@ class ReviewRules:
                 seat: longer if seat == facts.AUTHOR else patience for seat in state.list_asked()
             }
             asks = tuple(
-                Ask(id=ask_id(turn, kind, seat), seat=seat, kind=kind, turn=turn, patience=wait)
+                Ask(
+                    id=ask_id(turn, kind, seat),
+                    seat=seat,
+                    kind=kind,
+                    turn=turn,
+                    patience=wait,
+                    timed_by="patience",
+                )
                 for seat, wait in waits.items()
                 if seat not in state.answered
             )

@@ -308,6 +308,7 @@ def _make_ask(
         turn=turn,
         patience=patience,
         invited=invited,
+        timed_by="patience",
     )
 
 

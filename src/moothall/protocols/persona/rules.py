@@ -195,9 +195,14 @@ RULES: Final = PersonaRules()
 
 def _build_ask(state: Meeting, kind: str, seat: SeatId) -> Ask:
     settings = state.opened.settings
-    patience = settings.speech_patience if kind in {"speech", "draft"} else settings.intent_patience
+    timed_by = "speech_patience" if kind in {"speech", "draft"} else "intent_patience"
     return Ask(
-        id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience
+        id=ask_id(state.turn, kind, seat),
+        seat=seat,
+        kind=kind,
+        turn=state.turn,
+        patience=getattr(settings, timed_by),
+        timed_by=timed_by,
     )
 
 

@@ -145,7 +145,12 @@ RULES: Final = RoundtableRules()
 def _build_ask(state: Conference, kind: str, seat: SeatId) -> Ask:
     patience = state.opened.settings.patience
     return Ask(
-        id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.round, patience=patience
+        id=ask_id(state.turn, kind, seat),
+        seat=seat,
+        kind=kind,
+        turn=state.round,
+        patience=patience,
+        timed_by="patience",
     )
 
 

@@ -185,6 +185,7 @@ def _build_ask(
         turn=state.round,
         patience=chosen or facts.ROUND_SECONDS,
         firm=chosen is not None,
+        timed_by="recovery_seconds" if patience else "round_timeout",
     )
 
 
