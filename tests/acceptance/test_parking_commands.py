@@ -22,6 +22,7 @@ from tests.acceptance.doors import (
     write_script,
 )
 from tests.acceptance.test_providers import SEATS, called, mind, run
+from tests.support.model_provider import ModelProvider
 
 from moothall_testkit.stub_server import StubServer
 
@@ -178,3 +179,30 @@ def test_a_session_that_lost_its_seats_names_the_command_that_goes_on_before_tha
     assert "seat_lost" not in cli("export", "t", "jsonl").out
     cli("resume", "t")
     assert cli.json("show", "t")["decision"] == "Wait a week."
+
+
+def test_a_session_that_is_parked_because_its_server_is_slow_ends_when_it_is_resumed(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """M-5, M-6: the sentence names the seats, the seconds and what helps; the calls that were given up are counted; another
+    process gives each ask twice the time, and a replay gives the same."""
+    with ModelProvider(delay=4.0) as provider:
+        platform = f"{provider.base_url}#m"
+        panel = "".join(
+            f'[[seat]]\nid = "{seat}"\nplatform = "{platform}"\npatience = 3\n' for seat in "ab"
+        )
+        (tmp_path / "slow.toml").write_text(f'name = "slow"\n{panel}', encoding="utf-8")
+        words = ("--panel", str(tmp_path / "slow.toml"), "--protocol", "debate", "--no-check")
+        provider.is_stuck = True
+        parked = cli("run", "Ship?", *words, "--session", "s", code=3)
+        place = provider.base_url.removeprefix("http://").removesuffix("/v1")
+        told = f"a, b: m at {place} did not answer within 3 s; give it more (`--set patience=15`)"
+        assert told in parked.out
+        assert cli.json("show", "s")["spent"]["calls"] >= 1
+        provider.is_stuck = False
+        cli("resume", "s")
+    shown = cli.json("show", "s")
+    assert (shown["status"], shown["lost"]) == ("concluded", [])
+    sent = [fact for fact in facts(cli("export", "s", "jsonl").out) if fact["fact"] == "asks_sent"]
+    assert len([fact for fact in sent if "1.propose.a" in fact["asks"]]) == 2
+    cli("replay", "s")

@@ -75,13 +75,15 @@ def build_words(kind: str, text: str) -> Any:
 class ModelProvider:
     """`change` may replace what is answered: it is given the kind of the ask and the request.
 
-    While `is_out`, nobody answers; while `is_held`, whoever asks for an answer waits for it.
+    While `is_out`, nobody answers; while `is_held`, whoever asks for an answer waits for it; while it `is_stuck`,
+    too, and it cannot say which models there are.
     """
 
     change: Callable[[str, Request], Step | None] = lambda kind, request: None
     delay: float = 0.0
     is_out: bool = False
     is_held: bool = False
+    is_stuck: bool = False
     answered: list[str] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
     base_url: str = ""
@@ -133,9 +135,15 @@ class _Switchable(StubServer):
         self._provider = provider
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        while self._provider.is_held and request.method == "POST":  # noqa: ASYNC110 - the test is another thread
+        is_asked = request.method == "POST"
+        while is_asked and self._holds_back:  # noqa: ASYNC110 - the test is another thread
             await asyncio.sleep(0.02)
         await super()._answer(request, writer)
 
+    @property
+    def _holds_back(self) -> bool:
+        return self._provider.is_held or self._provider.is_stuck
+
     def _choose_step(self, request: Request) -> Step:
-        return Drop() if self._provider.is_out else super()._choose_step(request)
+        is_out = self._provider.is_out or self._provider.is_stuck
+        return Drop() if is_out else super()._choose_step(request)

@@ -400,7 +400,7 @@ def _update_missed(session_state: SessionState, entry: Entry) -> Mapping[AskId, 
             return {key: value for key, value in missed.items() if key != ask}
         case facts.AsksWithdrawn(asks=asks) if missed:
             return {key: value for key, value in missed.items() if key not in asks}
-        case facts.SeatsSwapped(swaps=swaps) if missed:
+        case facts.SeatsSwapped(swaps=swaps) | facts.SessionForked(swaps=swaps) if missed:
             # Another participant may be faster.
             swapped = {swap.seat for swap in swaps}
             return {
