@@ -186,7 +186,6 @@ REFUSED = {
     "a server that is not there": Refused(
         ("--seat", "A=http://127.0.0.1:9/v1#m"), "127.0.0.1:9", code=1
     ),
-    "nobody to sit there": Refused((), "in its own environment; see `moot doctor`"),
     "MOOT_LEDGER of no known kind": Refused(
         GOOD,
         "MOOT_LEDGER = 'mysql://x' is not a ledger; expected a file, `memory:` or postgresql://…",
@@ -226,6 +225,19 @@ def test_what_cannot_work_is_refused_in_one_sentence_and_nothing_is_recorded(
 ) -> None:
     """P-1: before anything is recorded."""
     check_sentence(refused(cli, REFUSED[case]), REFUSED[case].told)
+    assert is_empty(cli)
+
+
+def test_without_a_model_the_reader_is_told_what_to_do_next(cli: Cli) -> None:
+    """P-1: in the reader's words, one way on each line, in the language of the question."""
+    for topic, words in (("Ship?", "No model is set up."), ("要不要发布？", "尚未设置任何模型。")):
+        done = cli("run", topic, code=2)
+        assert done.out == ""
+        first, _, *ways, last = done.err.splitlines()
+        assert first == f"moot: {words}"
+        assert [way.split()[0] for way in ways] == ["1", "2", "3", "4"]
+        assert "moot doctor" in last
+        assert not {"seat", "platform"} & set(done.err.split())
     assert is_empty(cli)
 
 
