@@ -117,12 +117,19 @@ def test_every_pair_of_keys_starts_a_meeting(
     assert list_platforms(planned) == expected
 
 
-def test_all_seven_keys_hold_a_meeting_without_any_package(
+@pytest.mark.parametrize(
+    "keys",
+    [list(PLATFORMS), ["ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"]],
+    ids=["all", "a gateway"],
+)
+def test_keys_hold_a_meeting_without_any_package(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     vendors: Callable[..., VendorServer],
     hide_packages: Callable[[], None],
+    keys: list[str],
 ) -> None:
+    """P-11: Mistral, which takes no `stream_options`, is asked without a stream."""
     hide_packages()
     server = vendors()
 
@@ -130,18 +137,20 @@ def test_all_seven_keys_hold_a_meeting_without_any_package(
         async with server:
             for name, value in server.environ.items():
                 monkeypatch.setenv(name, value)
-            keys = dict.fromkeys(PLATFORMS, "k" * 20)
-            environ = {"MOOT_HOME": str(tmp_path), "MOOT_LEDGER": "memory:", **keys}
+            given = dict.fromkeys(keys, "k" * 20)
+            environ = {"MOOT_HOME": str(tmp_path), "MOOT_LEDGER": "memory:", **given}
             async with Moot(environ=environ) as moot:
                 moot.seating.list_servers((), is_local=False)
                 # As many seats as there are models that can be asked.
-                return await moot.hold(TOPIC, panel="board", turns=4, check=True)
+                return await moot.hold(TOPIC, panel="board", turns=5)
 
     decision = run(hold())
     assert decision.decision is not None
     assert decision.lost == ()
-    asked = {host for key, host in HOSTS.items() if key not in {"ANTHROPIC_API_KEY"}}
-    assert server.list_asked_hosts() == asked - {"openrouter.ai"}
+    expected = {HOSTS[key] for key in keys} - {"api.anthropic.com"}
+    if "OPENAI_API_KEY" in keys:
+        expected.remove("openrouter.ai")
+    assert server.list_asked_hosts() == expected
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -187,6 +187,8 @@ def _build_completion(reply: StubReply, request: Request) -> Json:
         ]
     finish = reply.finish_reason or ("tool_calls" if reply.calls else "stop")
     choice: Json = {"index": 0, "message": message, "finish_reason": finish}
+    if _name_gateway(request):
+        choice["native_finish_reason"] = finish
     if reply.chosen and request.body.get("logprobs"):
         choice["logprobs"] = _build_logprobs(reply, request.body.get("top_logprobs") or 0)
     usage = _build_chat_usage(reply)
@@ -198,7 +200,14 @@ def _build_completion(reply: StubReply, request: Request) -> Json:
         "model": request.body.get("model"),
         "choices": [choice],
         **told,
+        **_name_gateway(request),
     }
+
+
+def _name_gateway(request: Request) -> Json:
+    """What OpenRouter adds to a completion, where it is asked by its own name."""
+    is_gateway = request.headers.get("host", "").startswith("openrouter.ai")
+    return {"provider": "Stub"} if is_gateway else {}
 
 
 async def _stream_completion_events(reply: StubReply, request: Request) -> AsyncIterator[Json]:
@@ -207,10 +216,14 @@ async def _stream_completion_events(reply: StubReply, request: Request) -> Async
         "object": "chat.completion.chunk",
         "created": 1,
         "model": request.body.get("model"),
+        **_name_gateway(request),
     }
 
     def chunk(delta: Json, finish: str | None = None) -> Json:
-        return base | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+        choice: Json = {"index": 0, "delta": delta, "finish_reason": finish}
+        if _name_gateway(request):
+            choice["native_finish_reason"] = finish
+        return base | {"choices": [choice]}
 
     yield chunk({"role": "assistant", "content": ""})
     if reply.reasoning:
