@@ -34,7 +34,7 @@ from moothall.participants.platforms import (
 KNOCK_SECONDS = 2.0
 """How long a local port may be silent; if nobody listens, the connection fails at once."""
 FALLBACK: Final = "MOOT_FALLBACK"
-"""The variable that names the platform to take where nothing is found: `make run` names the embedded model."""
+"""The variable that names the platform to take where there is no other: `make run` names the embedded model."""
 
 log = logging.getLogger("moot")
 
@@ -188,8 +188,8 @@ def _explain_obstacle(
 def _build_refusal(left_out: Sequence[str], language: Language) -> BadRoster | ProviderRefused:
     words = DISCOVERY[language]
     if not left_out:
-        return BadRoster("\n".join((words.nothing_found, words.ways)))
-    return ProviderRefused("\n".join((words.nothing_usable, *left_out, words.ways)))
+        return BadRoster("\n".join((words.no_model, words.ways)))
+    return ProviderRefused("\n".join((words.none_usable, *left_out, words.ways)))
 
 
 async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:

@@ -393,12 +393,12 @@ async def _build_roster(
     missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
     is_checked = options.get("check", True)
     named = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ())
-    found = ChosenPlatforms(platforms=named)
+    shared = ChosenPlatforms(platforms=named)
     if missing and not named:
-        found = await choose_platforms(
+        shared = await choose_platforms(
             resources.environ, resources.seating, language, is_checked=is_checked
         )
-    platforms = tuple(resolve_platform_path(each, Path()) for each in found.platforms)
+    platforms = tuple(resolve_platform_path(each, Path()) for each in shared.platforms)
     settings = {**chosen.settings, **(options.get("settings") or {})}
     roster = assign_seats(
         chosen,
@@ -410,7 +410,7 @@ async def _build_roster(
     )
     if is_checked:
         roster = await name_models(roster, resources.seating)
-    return roster, chosen, found
+    return roster, chosen, shared
 
 
 def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:

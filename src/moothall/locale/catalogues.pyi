@@ -452,8 +452,8 @@ class DiscoveryText(Texts):
     left_out: str
     not_installed: str
     same: str
-    nothing_found: str
-    nothing_usable: str
+    no_model: str
+    none_usable: str
     ways: str
     models: str
     sits: str
