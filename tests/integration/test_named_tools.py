@@ -357,6 +357,28 @@ def test_pages_of_listed_hosts_are_fetched_and_no_others(tmp_path: Path) -> None
     asyncio.run(work())
 
 
+def test_of_a_long_page_the_beginning_is_read_and_the_result_says_so(tmp_path: Path) -> None:
+    """E-2, E-6: whoever may write a page stops no meeting with it; what is left out is on the record."""
+    page = b"<p>The rent is 9.</p>" + b"<title <p " * 30_000
+
+    async def work() -> None:
+        server = await asyncio.start_server(answer_with(page), "127.0.0.1", 0)
+        base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        environ = set_up(tmp_path, fetch={"hosts": ["127.0.0.1"], "private": True, "seconds": 60})
+        calls = (("fetch", json.dumps({"url": base})),)
+        async with StubServer([act(calls)]) as stub, Moot(environ=environ) as moot:
+            session = await open_session(
+                moot, stub, "persona", "a", turns=1, files=None, tools="fetch"
+            )
+            await moot.run(session)
+            (use,) = list_uses(await list_facts(moot, session))[:1]
+        server.close()
+        assert "(Only the first 200000 bytes of the page were read.)" in use.result
+        assert "| 1: The rent is 9." in use.result
+
+    asyncio.run(work())
+
+
 @pytest.mark.parametrize(
     ("budget", "most", "limit"),
     [

@@ -244,6 +244,7 @@ class ContextFilesText(Texts):
     no_passages: str
     tool_cut: str
     fetched: str
+    page_cut: str
     tool_uses: str
     tool_line: str
     tool_places: str

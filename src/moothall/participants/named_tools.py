@@ -4,7 +4,6 @@ Only what `[tools.NAME]` of the settings names is started, connected to or calle
 """
 
 import asyncio
-import html
 import importlib
 import json
 import logging
@@ -27,6 +26,7 @@ from moothall.domain.safe_text import compile_late, fix_surrogates, is_web_addre
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.participants.hosts import send_request
+from moothall.participants.page_text import extract_text
 from moothall.participants.provider_limits import bound_answers
 from moothall.reports.given_tools import (
     READ,
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 MAX_RETURNED: Final = 2_000_000
 """Bytes or characters of one answer; what is over it is not read."""
+MAX_PAGE: Final = 200_000
+"""Bytes of a page; that there is more, the result says."""
 MAX_DESCRIPTION_LENGTH: Final = 1_000
 MAX_SCHEMA_LENGTH: Final = 8_000
 MAX_REDIRECTS: Final = 5
@@ -51,11 +53,8 @@ MAX_CACHED: Final = 100
 CACHED_SECONDS: Final = 3_600.0
 _REFUSED: Final = compile_late(r"[^A-Za-z0-9_-]")
 """What providers do not take in the name of a tool."""
-_HIDDEN: Final = compile_late(
-    r"(?is)<(script|style|noscript|template|svg)\b.*?(?:</\1\s*>|\Z)|<title\b.*?</(?:title|head)\s*>|<!--.*?(?:-->|\Z)"
-)
-_BLOCK: Final = compile_late(
-    r"(?i)</?(?:p|div|br|li|tr|h[1-6]|pre|section|article|table|[uod]l|d[td]|blockquote)\b[^>]*>"
+_CHARSET: Final = compile_late(
+    r"charset=(utf-?8|iso-8859-\d+|windows-125\d|gb\w+|big5|shift_jis|euc-\w+)\b"
 )
 
 
@@ -282,6 +281,14 @@ class ToolServer:
         return streamable_http_client(source.url, http_client=client)
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What is read of a page; `is_cut`: there is more of it."""
+
+    text: str
+    is_cut: bool
+
+
 class WebPages:
     """One tool: it fetches a page of a listed host, or what a search engine answers; checked at every step of the way.
 
@@ -310,9 +317,10 @@ class WebPages:
             url, words = source.engine.replace("{words}", quote_plus(str(words))), None
         try:
             async with asyncio.timeout(source.seconds):
-                file = await self._fetch(url)
+                url, page = await self._fetch(url)
         except TimeoutError:
             raise ToolFailure(f"no answer from {url[:200]} within {source.seconds:g} s") from None
+        file = ContextFile(name=url, text=page.text)
         is_search = isinstance(words, str) and bool(words.strip())
         given = (
             {"words": words} if is_search else {"file": file.name, "first": arguments.get("first")}
@@ -321,11 +329,14 @@ class WebPages:
         head = CONTEXT_FILES[language].fetched.format(
             url=file.name, at=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         )
+        if page.is_cut:
+            head += "\n" + CONTEXT_FILES[language].page_cut.format(count=MAX_PAGE)
         return replace(result, text=f"{head}\n{result.text}", returned=file.text)
 
     async def aclose(self) -> None: ...
 
-    async def _fetch(self, url: str) -> ContextFile:
+    async def _fetch(self, url: str) -> tuple[str, _Page]:
+        """Return a page and its address, which a redirect may have changed; raises ToolFailure."""
         for _ in range(MAX_REDIRECTS + 1):
             self._check_host(url)
             try:
@@ -333,7 +344,7 @@ class WebPages:
                     "GET", url, {}, is_private=self._source.private
                 ) as response:
                     if not response.has_redirect_location:
-                        return ContextFile(name=url, text=await _read_text(response))
+                        return url, await _read_page(response)
                     url = urljoin(url, response.headers["location"])
             except (OSError, ValueError) as cause:
                 raise ToolFailure(f"{url[:200]} cannot be fetched: {cause}") from cause
@@ -364,7 +375,7 @@ async def read_bounded(chunks: AsyncIterable[bytes], most: int) -> bytes:
     return bytes(data)
 
 
-async def _read_text(response: "httpx2.Response") -> str:
+async def _read_page(response: "httpx2.Response") -> _Page:
     kind = response.headers.get("content-type", "text/plain").lower()
     if response.status_code != 200:
         raise ValueError(f"the answer was {response.status_code}")
@@ -372,18 +383,14 @@ async def _read_text(response: "httpx2.Response") -> str:
         r"text/|application/(json|\S*xml)", kind
     ):
         raise ValueError(f"it is not text but {kind[:60]}")
-    raw = await read_bounded(response.aiter_raw(), MAX_RETURNED)
-    charset = re.search(
-        r"charset=(utf-?8|iso-8859-\d+|windows-125\d|gb\w+|big5|shift_jis|euc-\w+)\b", kind
-    )
-    text = raw[:MAX_RETURNED].decode(charset[1] if charset else "utf-8", "replace")
+    raw = await read_bounded(response.aiter_raw(), MAX_PAGE)
+    charset = _CHARSET.search(kind)
+    text = raw[:MAX_PAGE].decode(charset[1] if charset else "utf-8", "replace")
     if "html" in kind:
-        plain = re.sub(r"<[^>]*>", "", _BLOCK.sub("\0", _HIDDEN.sub("", text)))
-        lines = (" ".join(html.unescape(line).split()) for line in plain.split("\0"))
-        text = "\n".join(line for line in lines if line)
+        text = await asyncio.to_thread(extract_text, text)
     if not text.strip():
         raise ValueError("it holds no text")
-    return text
+    return _Page(text, is_cut=len(raw) > MAX_PAGE)
 
 
 def _build_bounded_client(headers: Mapping[str, str], seconds: float) -> "httpx2.AsyncClient":
