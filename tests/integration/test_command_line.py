@@ -1,5 +1,6 @@
 """How the command line is learned and typed: its list of commands, short names of sessions, questions, settings, lists."""
 
+import asyncio
 import io
 import json
 import os
@@ -18,6 +19,7 @@ from rich.console import Console
 
 from moothall.app.environment import save_server_url
 from moothall.app.features import list_commands
+from moothall.app.moot import Moot
 from moothall.app.session_list import SessionLine
 from moothall.app.user_settings import write_settings
 from moothall.domain.ids import SessionId
@@ -395,6 +397,38 @@ def test_a_list_in_a_terminal_speaks_the_language_of_its_reader(
             assert call("list").exit_code == 0
         assert [word for word in words if word in file.getvalue()] == words
         assert "decided" not in file.getvalue()
+
+
+def test_a_terminal_shows_the_last_sessions_and_says_how_many_more_there_are(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What reads a pipe or JSON gets all of them, unless it names a number."""
+
+    async def open_many() -> None:
+        async with Moot() as moot:
+            for number in range(53):
+                seats = {"a": "mailbox", "b": "mailbox"}
+                await moot.open("Which?", seats=seats, session=f"s{number}")
+
+    asyncio.run(open_many())
+    assert len(call("list").stdout.splitlines()) == 53
+    assert len(call("list", "--limit", "2").stdout.splitlines()) == 2
+    assert "51 more sessions" in call("list", "--limit", "2").stderr
+    monkeypatch.setattr(
+        "moothall.surfaces.cli.output.build_console",
+        lambda: Console(width=120, force_terminal=True, color_system=None),
+    )
+    shown = call("list")
+    assert [f"s{number} " in shown.stdout for number in (2, 3, 52)] == [False, True, True]
+    assert shown.stderr.splitlines()[-1] == "3 more sessions: the same with --limit 0 shows all"
+    assert "more sessions" not in call("list", "--limit", "0").stderr
+    assert "s0 " in call("list", "--limit", "0").stdout
+    found = json.loads(call("list", "--json").stdout)
+    assert (len(found["sessions"]), found["total"]) == (53, 53)
+    newest = json.loads(call("list", "--json", "--limit", "1").stdout)
+    assert ([each["sessionId"] for each in newest["sessions"]], newest["total"]) == (["s52"], 53)
+    refused = call("list", "--limit", "-1")
+    assert (refused.exit_code, "--limit" in refused.stderr) == (2, True)
 
 
 def test_asks_without_a_session_lists_those_of_all(home: Path) -> None:

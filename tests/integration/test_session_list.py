@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ import pytest
 from moothall import Moot
 from moothall.app import session_list
 from moothall.app.environment import LIST, resolve_search_file
+from moothall.app.session_list import SessionLine, SessionList
 from moothall.domain.ids import SessionId
+from moothall.domain.records import Head
 from moothall.errors import BadSetting, UnknownSession
+from moothall.ledgers.memory import MemoryLedger
 from moothall.plugins import Brief
 
 TOO_SHORT = b'{"form": FORM, "lines": {"done": [1]}}'
@@ -154,16 +158,21 @@ def test_a_damaged_session_is_said_each_time(tmp_path: Path) -> None:
 
 
 def test_few_lines_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many sessions there are, a server keeps a bounded number of lines."""
-    monkeypatch.setattr(session_list, "MAX_CACHED", 1)
+    """However many sessions there are, and however long their questions, the lines are bounded: the newest are kept."""
     environ = build_environ(tmp_path)
     hold_two(environ)
     lines, _ = list_lines(environ)
-    again, _ = list_lines(environ)
-    assert again == lines
     path = resolve_search_file(environ, LIST)
     assert path is not None
-    assert len(json.loads(path.read_text())["lines"]) == 1
+    assert len(json.loads(path.read_text())["lines"]) == 2
+    path.unlink()
+    monkeypatch.setattr(session_list, "MAX_CACHED_BYTES", 1_500)
+    again, _ = list_lines(environ)
+    assert again == lines
+    assert [*json.loads(path.read_text())["lines"]] == ["begun"]
+    open_session(environ, "?" * 10_000, "long")
+    assert {line.session for line in list_lines(environ)[0]} == {"done", "begun", "long"}
+    assert path.stat().st_size < 1_500
 
 
 def test_forks_and_unfinished_imports_are_marked(tmp_path: Path) -> None:
@@ -225,3 +234,103 @@ def test_labels_are_the_ledgers_and_last_whatever_a_session_does(tmp_path: Path)
         assert [(line.standing, line.tags, line.is_away) for line in list_lines(environ)[0]] == [
             ("cancelled", (), True)
         ]
+
+
+class CountedReads:
+    """How many sessions were read from their records, and of how many the decision was looked up."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lines = self.outcomes = 0
+        read_line, read_outcome = SessionList._read_line, SessionList._read_outcome
+
+        def count_line(lines: SessionList, head: Head) -> SessionLine:
+            self.lines += 1
+            return read_line(lines, head)
+
+        async def count_outcome(lines: SessionList, line: SessionLine) -> SessionLine:
+            self.outcomes += 1
+            return await read_outcome(lines, line)
+
+        monkeypatch.setattr(SessionList, "_read_line", count_line)
+        monkeypatch.setattr(SessionList, "_read_outcome", count_outcome)
+
+    def take(self) -> tuple[int, int]:
+        taken = self.lines, self.outcomes
+        self.lines = self.outcomes = 0
+        return taken
+
+
+MANY = 6_000
+
+
+async def open_many(moot: Moot, count: int) -> None:
+    """Open so many sessions on a question of their own each."""
+    planned = await moot.plan_session("Which?", seats={"a": "mailbox", "b": "mailbox"})
+    for number in range(count):
+        opened = replace(planned.opened, topic=f"Which of {number}?")
+        await moot.engine.open(opened, SessionId(f"s{number}"))
+
+
+def test_many_sessions_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M-9, N-7: neither a further list of the same process reads a session again, nor the next process."""
+    environ, reads = build_environ(tmp_path), CountedReads(monkeypatch)
+
+    async def work() -> None:
+        async with Moot(environ=environ) as moot:
+            await open_many(moot, MANY)
+            for expected in ((MANY, 50), (0, 0), (0, 0)):
+                lines = await moot.sessions()
+                assert len(lines) == MANY
+                await moot.session_list.add_outcomes(lines[-50:])
+                assert reads.take() == expected
+            await moot.cancel("s7")
+            assert (await moot.sessions())[-1].status == "cancelled"
+            assert reads.take() == (1, 0)
+        for expected in ((0, 1), (0, 0)):
+            async with Moot(environ=environ) as moot:
+                lines = await moot.session_list.add_outcomes((await moot.sessions())[-50:])
+                assert lines[-1].standing == "cancelled"
+                assert reads.take() == expected
+
+    asyncio.run(work())
+
+
+def test_beyond_the_bound_only_the_sessions_of_long_ago_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the order in which they are listed, what fits is known."""
+    environ, ledger, reads = build_environ(tmp_path), MemoryLedger(), CountedReads(monkeypatch)
+    monkeypatch.setattr(session_list, "MAX_CACHED_BYTES", 1_000 * 100)
+
+    async def work() -> None:
+        async with Moot(environ=environ, ledger=ledger) as moot:
+            await open_many(moot, 120)
+            assert len(await moot.sessions()) == 120
+            assert reads.take() == (120, 0)
+            for _ in range(2):
+                assert len(await moot.sessions()) == 120
+                read, _ = reads.take()
+                assert 20 <= read <= 40
+            await moot.session_list.load_some(
+                [SessionId(f"s{number}") for number in range(90, 120)]
+            )
+            assert reads.take() == (0, 0)
+
+    asyncio.run(work())
+
+
+def test_others_have_their_turn_while_many_sessions_are_read(tmp_path: Path) -> None:
+    """A server answers while it reads its sessions for the first list."""
+    ledger, turns = MemoryLedger(), []
+
+    async def work() -> None:
+        async with Moot(environ=build_environ(tmp_path), ledger=ledger) as moot:
+            await open_many(moot, 1_000)
+            listing = asyncio.create_task(moot.sessions())
+            while not listing.done():
+                turns.append(1)
+                await asyncio.sleep(0)
+            assert len(listing.result()) == 1_000
+
+    asyncio.run(work())
+    assert len(turns) >= 10

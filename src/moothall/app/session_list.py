@@ -6,6 +6,7 @@ neither facts nor protocols.
 
 import asyncio
 import json
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -19,7 +20,6 @@ from moothall.app.resources import Resources
 from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
 from moothall.disk.private import make_private_folder, write_private
-from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked, SessionStatus
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head
@@ -61,9 +61,14 @@ Standing = (
     | Unreadable
 )
 
-FORM: Final = [3, VERSION]
+FORM: Final = [4, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
-MAX_CACHED: Final = 5_000
+MAX_CACHED_BYTES: Final = 64_000_000
+"""What the lines may hold in memory, and the file of them: enough for some 50,000 sessions."""
+LINE_BYTES: Final = 900
+"""What a line holds in memory beside its texts: two objects and two hashes."""
+BATCH: Final = 100
+"""So many sessions are listed at once; then whatever else this process does has its turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +128,13 @@ class _CachedLine(NamedTuple):
     line: SessionLine
     outcome: SessionLine | None = None
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds in memory."""
+        choice = "" if self.outcome is None else self.outcome.choice
+        texts = (self.line.topic, self.line.parked, choice, *self.line.tags)
+        return LINE_BYTES + sum(map(sys.getsizeof, texts))
+
 
 class SessionList:
     """The lines of one ledger's sessions; `path` is the file that keeps them (None: none does)."""
@@ -130,7 +142,8 @@ class SessionList:
     def __init__(self, resources: Resources, path: Path | None) -> None:
         self._resources = resources
         self._path = path
-        self._cached: BoundedDict[SessionId, _CachedLine] = BoundedDict(MAX_CACHED)
+        self._cached: dict[SessionId, _CachedLine] = {}
+        self._cached_bytes = 0
         self._has_news = False
         self._known_labels: LabelBook = {}
 
@@ -153,7 +166,16 @@ class SessionList:
         heads = [
             head for head in await self._resources.ledger.heads() if not is_register(head.session)
         ]
-        return sorted(map(self._build_line, heads), key=lambda line: (line.last_at, line.session))
+        if "_stored" not in vars(self):
+            # On a thread: a file of many lines takes its time.
+            await asyncio.to_thread(lambda: self._stored)
+        lines = []
+        for start in range(0, len(heads), BATCH):
+            lines += map(self._build_line, heads[start : start + BATCH])
+            await asyncio.sleep(0)
+        self._forget_missing({line.session for line in lines})
+        self._drop_oldest()
+        return sorted(lines, key=lambda line: (line.last_at, line.session))
 
     async def load_some(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions; those that do not exist are left out."""
@@ -164,7 +186,9 @@ class SessionList:
             for head in await ledger.heads(name)
             if head.session == name
         ]
-        return [self._build_line(head) for head in heads if not is_register(head.session)]
+        lines = [self._build_line(head) for head in heads if not is_register(head.session)]
+        self._drop_oldest()
+        return lines
 
     async def search(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
@@ -264,23 +288,15 @@ class SessionList:
         # Imported here: a process that has nothing new to save has read no protocol.
         from moothall.app.features import index_protocols
 
-        lines: dict[str, list[Any]] = {
-            str(name): [
-                cached.first.hex(),
-                cached.last.hex(),
-                *(getattr(cached.outcome, field) for field in _STORED_FIELDS),
-            ]
-            for name, cached in self._cached.items()
-            # Another distribution's protocol may be gone by then, which the list has to say.
-            if cached.outcome is not None
-            and cached.outcome.standing not in {"damaged", "newer"}
-            and cached.line.protocol in index_protocols()
-        }
         # With those that this process did not look at: the newest are the last.
-        newest = dict(list({**self._stored, **lines}.items())[-MAX_CACHED:])
+        lines = dict(self._stored)
+        for cached in sorted(self._cached.values(), key=_get_last_time):
+            # Another distribution's protocol may be gone by then, which the list has to say.
+            if cached.line.protocol in index_protocols() and _is_readable(cached):
+                lines[cached.line.session] = _encode_line(cached)
         with suppress(OSError):
             make_private_folder(self._path.parent)
-            write_private(self._path, json.dumps({"form": FORM, "lines": newest}), over=True)
+            write_private(self._path, _encode_file(lines), over=True)
         self._has_news = False
 
     def _take_stored(self, head: Head) -> _CachedLine | None:
@@ -290,14 +306,39 @@ class SessionList:
         values: list[Any] = [tuple(each) if isinstance(each, list) else each for each in fields[2:]]
         outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, values, strict=True)))
         line = replace(outcome, standing="stopped", choice="", strength="", is_imported=False)
-        return self._cache(
-            _CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False
-        )
+        known = outcome if outcome.standing else None
+        return self._cache(_CachedLine(head.first.hash, head.last.hash, line, known), is_new=False)
 
     def _cache(self, cached: _CachedLine, *, is_new: bool = True) -> _CachedLine:
+        self._forget(cached.line.session)
         self._cached[cached.line.session] = cached
+        self._cached_bytes += cached.size
         self._has_news |= is_new
         return cached
+
+    def _forget(self, session: SessionId) -> None:
+        cached = self._cached.pop(session, None)
+        if cached is not None:
+            self._cached_bytes -= cached.size
+
+    def _forget_missing(self, sessions: Collection[SessionId]) -> None:
+        """Forget the lines of sessions that are no longer in the ledger, also those in the file."""
+        for session in [name for name in self._cached if name not in sessions]:
+            self._forget(session)
+        self._stored.clear()
+
+    def _drop_oldest(self) -> None:
+        """Stay within the bound by forgetting the sessions that were active longest ago.
+
+        Not those that were listed longest ago: a list of all of them would forget each line before it comes to it again.
+        """
+        if self._cached_bytes <= MAX_CACHED_BYTES:
+            return
+        for cached in sorted(self._cached.values(), key=_get_last_time):
+            self._forget(cached.line.session)
+            # A little room, so that not every new session sorts all of them.
+            if self._cached_bytes <= MAX_CACHED_BYTES * 0.9:
+                return
 
     def _read_line(self, head: Head) -> SessionLine:
         from moothall.app.protocols import find_plugin
@@ -411,6 +452,38 @@ def describe_status(
     if status == "thinking":
         return "waiting" if is_waiting else "running" if is_running else "stopped"
     return status
+
+
+def _get_last_time(cached: _CachedLine) -> datetime:
+    return cached.line.last_at
+
+
+def _is_readable(cached: _CachedLine) -> bool:
+    shown = cached.outcome or cached.line
+    return not {shown.standing, cached.line.status} & {"damaged", "newer", "not_installed"}
+
+
+def _encode_line(cached: _CachedLine) -> list[Any]:
+    """A line as the file has it; one whose outcome nobody asked for has no standing."""
+    shown = cached.outcome or cached.line
+    values: dict[str, Any] = {field: getattr(shown, field) for field in _STORED_FIELDS}
+    if cached.outcome is None:
+        values["standing"] = ""
+    return [cached.first.hex(), cached.last.hex(), *values.values()]
+
+
+def _encode_file(lines: dict[str, list[Any]]) -> str:
+    """The file of lines; the last ones, where all are more than it may hold."""
+    encoded: list[str] = []
+    left = MAX_CACHED_BYTES
+    for name, values in reversed(lines.items()):
+        line = f"{json.dumps(name)}: {json.dumps(values)}"
+        # All of it is ASCII.
+        left -= len(line) + 2
+        if left < 0:
+            break
+        encoded.append(line)
+    return f'{{"form": {json.dumps(FORM)}, "lines": {{{", ".join(reversed(encoded))}}}}}'
 
 
 def _start_line(head: Head) -> SessionLine:

@@ -909,6 +909,7 @@ class SessionCommandText(Texts):
     cancelled: str
     answer_changed: str
     no_answer: str
+    list_more: str
     list_heads: Mapping[str, str]
     list_marks: Mapping[str, str]
     standings: Mapping[str, str]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NARROW, WIDE = 100, 140
 """Below the one, question and decision need a line each; from the other on, there is room for the rest."""
+SHOWN: Final = 50
+"""How many sessions a person is shown who names no number."""
 _STANDING_STYLES: Final = {
     "decided": "green",
     "parked": "yellow",
@@ -52,9 +54,23 @@ _STANDING_STYLES: Final = {
     is_flag=True,
     help="The sessions that are in archives, and in which.",
 )
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=None,
+    metavar="N",
+    help=f"Show only the last N; 0: all. Default: {SHOWN} in a terminal; a pipe and --json get all.",
+)
 @output.moot_command
 async def list_sessions(
-    moot: Moot, *, query: str, is_open: bool, tag: str, is_away: bool, is_archived: bool
+    moot: Moot,
+    *,
+    query: str,
+    is_open: bool,
+    tag: str,
+    is_away: bool,
+    is_archived: bool,
+    limit: int | None,
 ) -> CommandResult:
     """List all sessions, the most recently active last.
 
@@ -64,6 +80,7 @@ async def list_sessions(
     \b
     moot list
     moot list --open --search "database"
+    moot list --limit 0
     """
     archived = await moot.session_list.load_archived()
     if is_archived:
@@ -95,11 +112,22 @@ async def list_sessions(
     is_filtered = bool(query or is_open or tag or is_away)
     if archived and not is_filtered:
         notes.append(Note(f"archived: {len(archived)} more; moot list --archived says where"))
-    lines = await moot.session_list.add_outcomes(wanted)
+    shown = _choose_shown(wanted, limit)
+    lines = await moot.session_list.add_outcomes(shown)
     return CommandResult(
         json={"sessions": lines[::-1], "total": total},
-        lines=_describe_sessions(lines, notes, is_filtered),
+        lines=_describe_sessions(lines, notes, is_filtered, left_out=len(wanted) - len(shown)),
     )
+
+
+def _choose_shown(wanted: list[SessionLine], limit: int | None) -> list[SessionLine]:
+    """The last of them: as many as were asked for, or as a person can overlook."""
+    if limit is not None:
+        return wanted[-limit:] if limit else wanted
+    # Who reads is asked last: few have so many sessions.
+    if len(wanted) > SHOWN and output.has_reader():
+        return wanted[-SHOWN:]
+    return wanted
 
 
 @click.command("label")
@@ -142,7 +170,7 @@ async def label(
 
 
 def _describe_sessions(
-    lines: list[SessionLine], notes: list[Note], is_filtered: bool
+    lines: list[SessionLine], notes: list[Note], is_filtered: bool, *, left_out: int = 0
 ) -> "Iterator[str]":
     """The sessions, the newest last: a table for a person, whole lines for a pipe."""
     yield from notes
@@ -172,6 +200,11 @@ def _describe_sessions(
             yield Note(
                 f"{line.session} is parked: {one_line(line.parked)}; moot resume {line.session}"
             )
+    if left_out:
+        from moothall.locale.catalogues import SESSION_COMMAND
+
+        # Below the others: a long list scrolls away.
+        yield Note(SESSION_COMMAND[guess_language()].list_more.format(count=left_out))
 
 
 def _name_protocol(line: SessionLine, names: Mapping[str, str]) -> str:

@@ -86,6 +86,14 @@ def build_console() -> "Console":
     )
 
 
+def has_reader() -> bool:
+    """Whether a person reads what the command prints: it goes to a terminal, and not as JSON."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.params.get("as_json"):
+        return False
+    return build_console().is_terminal
+
+
 def localize_times(minutes: str) -> str:
     """Return minutes with the times of their heads as the clock here shows them; what participants wrote stays as it is."""
     return _HEAD.sub(
