@@ -1,6 +1,7 @@
 """Every example in the README and the docs runs, or at least is what the command line takes."""
 
 import ast
+import asyncio
 import os
 import re
 import shlex
@@ -74,6 +75,24 @@ def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, err.decode()
     assert out
+    # One example is about losses, and shows them.
+    if "decision.lost" not in code:
+        assert list_lost_seats(cli.home) == []
+
+
+def list_lost_seats(home: Path) -> list[str]:
+    """The sessions of an example with the seats that lost a turn there: one that ends well all the same hides it."""
+
+    async def work() -> list[str]:
+        environ = {"MOOT_HOME": str(home), "HOME": str(home)}
+        async with moothall.Moot(environ=environ) as moot:
+            return [
+                f"{line.session}: {lost.seat}, {lost.why}"
+                for line in await moot.sessions()
+                for lost in (await moot.decision(line.session)).lost
+            ]
+
+    return asyncio.run(work())
 
 
 @pytest.mark.parametrize(("page", "line"), commands())

@@ -168,6 +168,46 @@ def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() ->
             mend(words)
 
 
+ARGUE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"type": allow_values(["support", "challenge", "pass"]), "text": allow_text(60)},
+    "required": ["type", "text"],
+}
+
+
+@pytest.mark.parametrize("words", ["ship", " Ship. ", "SHIP!", "“ship”", "等一等", "等一等。"])
+def test_who_repeats_an_option_where_it_is_to_argue_passes_and_the_word_stands_beside(
+    words: str,
+) -> None:
+    """M-2: it names nobody's words, so it supports and challenges none."""
+    parser = LenientParser(ARGUE, options=("ship", "等一等"))
+    assert parser.parse_text(words) == {"type": "pass", "text": words.strip()}
+    assert parser.notes[0].startswith("read type ")
+    assert len(parser.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "types", "options"),
+    [
+        ("Ship it, the tests pass on Friday.", ("support", "challenge", "pass"), ("ship", "wait")),
+        ("ship or wait", ("support", "challenge", "pass"), ("ship", "wait")),
+        ("ship", ("support", "challenge", "pass"), ()),
+        ("ship", ("support", "challenge"), ("ship", "wait")),
+    ],
+)
+def test_what_is_more_than_an_option_or_may_not_pass_is_asked_again(
+    words: str, types: tuple[str, ...], options: tuple[str, ...]
+) -> None:
+    schema = {**ARGUE, "properties": {**ARGUE["properties"], "type": allow_values(types)}}
+    with pytest.raises(BadAnswer, match="words that begin with one of"):
+        LenientParser(schema, options=options).parse_text(words)
+
+
+def test_an_option_that_is_a_type_is_that_type() -> None:
+    parser = LenientParser(ARGUE, options=("support", "oppose"))
+    assert parser.parse_text("support") == {"type": "support", "text": "support"}
+
+
 def test_words_are_the_one_text_that_is_needed_however_deep_it_stands() -> None:
     """M-2: a conclusion in plain words is a conclusion."""
     claim = {

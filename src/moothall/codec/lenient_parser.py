@@ -32,10 +32,12 @@ from moothall.codec.json_text import (
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, ReadWord, Schema, UnreadItem
 from moothall.domain.safe_text import compile_late
+from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
 
 MAX_DEPTH: Final = 8
+PASS: Final = "pass"  # noqa: S105 - a contribution that says nothing
 _CONDITION: Final = "condition"
 _NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
 _REASONS: Final = frozenset(
@@ -160,6 +162,11 @@ class LenientParser:
                     if len(field["enum"]) == 1
                     else values.find_allowed(text, field["enum"])
                 )
+                if option is None and PASS in field["enum"] and self._repeats_answer(text):
+                    # It says nothing of what others said; its word stands beside the pass.
+                    self._notes.add("read", name, text, PASS)
+                    said[name] = PASS
+                    continue
                 if option is None:
                     raise BadAnswer(
                         f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}"
@@ -189,6 +196,11 @@ class LenientParser:
         if words is not None:
             said.setdefault(words, text.strip())
         return said
+
+    def _repeats_answer(self, text: str) -> bool:
+        """Whether a text is an answer to the question of the meeting, and nothing else."""
+        label = normalize_label(text)
+        return any(label == normalize_label(option) for option in self.options)
 
     def _read(self, schema: Schema, value: object, path: str, depth: int) -> object:
         if depth > MAX_DEPTH:
