@@ -7,8 +7,8 @@ may begin with an apology. What is declined must be the answer itself ("I can't 
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Final
+from dataclasses import fields, is_dataclass, replace
+from typing import Final, TypeVar
 
 from moothall.codec.choice_rule import (
     POSITIONS,
@@ -20,12 +20,15 @@ from moothall.codec.choice_rule import (
     split_sentences,
 )
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
-from moothall.domain.effects import Brief, Schema
+from moothall.domain.effects import AnswerRules, Brief, Schema
+from moothall.domain.either_or import is_yes_or_no
 from moothall.domain.person import PersonChoice
 from moothall.domain.safe_text import FENCE, compile_late
-from moothall.domain.topic import normalize_label
+from moothall.domain.topic import MAX_LABEL_LENGTH, extract_choice, normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import AnswerRefused, BadAnswer
+
+T = TypeVar("T")
 
 MAX_APOLOGY_LENGTH: Final = 600
 """A longer text says something beside its apology."""
@@ -332,3 +335,25 @@ def _check_side(
         raise BadAnswer(
             f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?"
         )
+
+
+_ANSWERING: Final = frozenset({"propose", "synthesize"})
+"""The types of contribution that answer the question; the others speak to what somebody said."""
+
+
+def find_yes_or_no(rules: AnswerRules, said: object) -> str:
+    """Return the yes or no that is no answer to the question, as it was said; "" for any other answer (Q-2)."""
+    if not rules.which_one or getattr(said, "type", "propose") not in _ANSWERING:
+        return ""
+    choice, content = getattr(said, "choice", None), getattr(said, "content", "")
+    label = choice or extract_choice(content)
+    if not label and choice is not None:
+        decided = getattr(said, "decision", None)
+        label = str(getattr(said, "text", "") or getattr(said, "position", ""))
+        label = label or str(getattr(decided, "text", ""))
+    return label if len(label) <= MAX_LABEL_LENGTH and is_yes_or_no(label) else ""
+
+
+def drop_choice_label(said: T) -> T:
+    """Return an answer without its label; its words stay."""
+    return replace(said, choice="") if getattr(said, "choice", "") else said  # type: ignore[type-var]  # a shape is a dataclass

@@ -13,10 +13,12 @@ from typing import Any, Final, Generic, TypeVar
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
+from moothall.domain.either_or import find_unlisted_alternatives
 from moothall.domain.facts import Language
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.replace import copy_fields
 from moothall.domain.session_state import ProtocolState
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 
 Asked = TypeVar("Asked")
 """An ask and the state in which it is answered."""
@@ -45,6 +47,18 @@ class StateAsk(Generic[S]):
     @property
     def options(self) -> tuple[str, ...]:
         return self.state.opened.subject.options
+
+    @property
+    def which_one(self) -> str:
+        return build_which_one(self.state)
+
+
+def build_which_one(state: ProtocolState) -> str:
+    """Return what is put to a seat that answers yes where the question names two things; "" where yes is an answer (Q-2)."""
+    opened = state.opened
+    names = find_unlisted_alternatives(opened.topic, opened.subject)
+    words = PARTICIPANT_PROMPT[opened.language]
+    return words.which_one.format(names=words.or_one.join(names)) if names else ""
 
 
 def fill_brief(

@@ -181,6 +181,9 @@ class AnswerRules:
     options: tuple[str, ...] = ()
     """What its `choice` is one of: a text beside it that names another one is asked about."""
 
+    which_one: str = ""
+    """The question that is put once to a seat that answers yes or no; "" where such an answer says something."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAccess:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from moothall.domain.safe_text import compile_late, one_line
-from moothall.domain.topic import MAX_LABEL_LENGTH, normalize_label
+from moothall.domain.topic import MAX_LABEL_LENGTH, Topic, normalize_label
 
 MAX_SENTENCE: Final = 240
 """A longer question is no list of two things."""
@@ -41,7 +41,7 @@ YES_OR_NO: Final = frozenset(
 _SENTENCE = compile_late(
     r"[^.!?。！？\n]*(?:[.!](?!\s|$)[^.!?。！？\n]*)*(?P<mark>[.!?。！？\n]|$)"
 )
-_OR = compile_late(r"\s*,?\s+(?:or|oder)\s+", re.IGNORECASE)
+_OR = compile_late(r",? (?:or|oder) ", re.IGNORECASE)
 _LEADS = compile_late(r"(?:either|entweder|lieber|rather|perhaps|vielleicht)\s+", re.IGNORECASE)
 _TAILS = compile_late(r"(?:(?:doch|eher|rather|instead)\s+)?(?:lieber|besser)\s+", re.IGNORECASE)
 _ASKS_WHICH = compile_late(
@@ -69,9 +69,19 @@ _BEGINS_POLAR = compile_late(
     re.IGNORECASE,
 )
 _TAKE: Final = r"(?:use|choose|pick|take|adopt|select|prefer|buy|keep|have|go\s+(?:with|for)|stay\s+with|(?:switch|move|migrate)\s+to)"
-_GERMAN_TAKE: Final = (
-    r"(?:verwenden|nehmen|nutzen|wählen|benutzen|einsetzen|kaufen|behalten|einführen|bevorzugen)"
+_GERMAN_VERBS: Final = (
+    "verwenden",
+    "nehmen",
+    "nutzen",
+    "wählen",
+    "benutzen",
+    "einsetzen",
+    "kaufen",
+    "behalten",
+    "einführen",
+    "bevorzugen",
 )
+_GERMAN_TAKE: Final = f"(?:{'|'.join(_GERMAN_VERBS)})"
 _BETTER: Final = (
     r"(?:the\s+)?(?:better|best|worse|worst|right|faster|slower|cheaper|safer|easier|simpler|stronger|more\s+\w+|less\s+\w+"
     r"|(?:die|der|das)\s+(?:bessere|beste|richtige)|besser|schlechter|schneller|langsamer|billiger|günstiger|sicherer|einfacher)"
@@ -83,13 +93,12 @@ _TAKES = compile_late(
 _GERMAN_TAKES_LATE = compile_late(
     rf"(?:sollen|sollten|soll|sollte|wollen)\s+{_GERMAN_SUBJECT}\s+(?P<name>\S.*)", re.IGNORECASE
 )
-_GERMAN_TAKEN = compile_late(rf"(?P<name>.*\S)\s+{_GERMAN_TAKE}", re.IGNORECASE)
 _GERMAN_TAKES = compile_late(rf"{_GERMAN_TAKE}\s+{_GERMAN_SUBJECT}\s+(?P<name>\S.*)", re.IGNORECASE)
 _IS_BETTER = compile_late(
     r"(?:is|are|ist|sind|wäre|wären)\s+(?!(?:it|this|that|there|es|das|dies)\b)(?P<name>\S.*)",
     re.IGNORECASE,
 )
-_THAN_OTHERS = compile_late(rf"(?P<name>\S.*?)\s+{_BETTER}\b.*", re.IGNORECASE)
+_THAN_OTHERS = compile_late(rf"\s{_BETTER}\b", re.IGNORECASE)
 _TWO_VERBS = compile_late(
     rf"(?:should|shall|sollen|sollten|wollen)\s+(?:{_SUBJECT}|{_GERMAN_SUBJECT})\s+"
     r"(?P<name>\w+|\w+\s+\w+en)",
@@ -98,7 +107,7 @@ _TWO_VERBS = compile_late(
 _SHOULD = compile_late(rf"(?:should|shall)\s+{_SUBJECT}\s+(?P<name>\S.*)", re.IGNORECASE)
 _BY_COMMA = compile_late(r",\s+or\s+", re.IGNORECASE)
 _PREPOSITION = compile_late(r"(?:in|on|at|with|for|by|to|as|from)\s+", re.IGNORECASE)
-_INFINITIVE = compile_late(r"(?:.*\s)?[a-zäöüß]+(?:en|ern|eln)")
+_INFINITIVE: Final = ("en", "ern", "eln")
 _PRONOUN = compile_late(r"\b(?:we|i|you|they|it|wir|ich|du|sie|es|man)\b(?!\s*$)", re.IGNORECASE)
 
 _CHINESE_OR: Final = "还是"
@@ -115,6 +124,18 @@ _CHINESE_NO = compile_late(r"(?:是|说|就)?[不没别否]")
 def is_yes_or_no(label: str) -> bool:
     """Whether a label says yes or no and nothing else."""
     return normalize_label(label) in YES_OR_NO
+
+
+def find_unlisted_alternatives(question: str, subject: Topic) -> tuple[str, ...]:
+    """Return the things that a question names itself; empty where its answers are listed, or yes or no may answer it."""
+    return () if subject.options else find_alternatives(question)
+
+
+def names_nothing(question: str, subject: Topic, choice: str, text: str = "") -> bool:
+    """Whether an answer says yes or no where the question names two things: its label does, or without a label its text."""
+    said = choice or text
+    is_bare = len(said) <= MAX_LABEL_LENGTH and is_yes_or_no(said)
+    return is_bare and bool(find_unlisted_alternatives(question, subject))
 
 
 @lru_cache(maxsize=256)
@@ -154,8 +175,8 @@ def _find_question(text: str) -> str:
 
 
 def _split_latin(sentence: str) -> list[str]:
-    parts = _OR.split(sentence)
-    head, *others = parts
+    sentence = " ".join(sentence.split())
+    head, *others = _OR.split(sentence)
     if not others or _POLAR.search(sentence):
         return []
     if _SHOULD.match(head):
@@ -195,7 +216,8 @@ def _split_bare(sentence: str, head: str, others: list[str]) -> list[str]:
     led = _LEADS.match(head)
     if re.search(r"\soder\s", sentence, re.IGNORECASE) and led is None:
         is_preferred = re.search(r"\b(?:lieber|besser)\b", sentence, re.IGNORECASE) is not None
-        are_verbs = all(_INFINITIVE.fullmatch(each) for each in (head, *others))
+        last_words = [each.rpartition(" ")[2] for each in (head, *others)]
+        are_verbs = all(each.islower() and each.endswith(_INFINITIVE) for each in last_words)
         if " " in head and not is_preferred and not are_verbs:
             return []
     rest = head if led is None else head[led.end() :]
@@ -207,12 +229,13 @@ def _split_asked_first(sentence: str, head: str, others: list[str]) -> list[str]
     taken = _TAKES.fullmatch(head) or _GERMAN_TAKES.fullmatch(head)
     if taken is not None:
         return [*_split_commas(taken["name"]), *others]
-    late, last = _GERMAN_TAKES_LATE.fullmatch(head), _GERMAN_TAKEN.fullmatch(others[-1])
-    if late is not None and last is not None:
-        return [*_split_commas(late["name"]), *others[:-1], last["name"]]
-    compared, last = _IS_BETTER.fullmatch(head), _THAN_OTHERS.fullmatch(others[-1])
-    if compared is not None and last is not None:
-        return [*_split_commas(compared["name"]), *others[:-1], last["name"]]
+    late, (last, _, verb) = _GERMAN_TAKES_LATE.fullmatch(head), others[-1].rpartition(" ")
+    if late is not None and last and verb in _GERMAN_VERBS:
+        return [*_split_commas(late["name"]), *others[:-1], last]
+    compared, better = _IS_BETTER.fullmatch(head), _THAN_OTHERS.search(others[-1])
+    if compared is not None and better is not None:
+        last = others[-1][: better.start()]
+        return [*_split_commas(compared["name"]), *others[:-1], last]
     verbs = _TWO_VERBS.fullmatch(head)
     if verbs is not None and len(others) == 1 and " " not in others[0]:
         return [verbs["name"], *others]

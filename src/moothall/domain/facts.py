@@ -157,6 +157,18 @@ def list_worded_choices(corrections: Iterable[str]) -> list[str]:
     ]
 
 
+ASKED_BACK: Final = "asked_back"
+"""The note on an answer that was given when its seat was asked which one it means, with what it had said."""
+UNCOUNTED: Final = "uncounted"
+"""The note on an answer that says yes, twice, where the question names several things: it counts for none of them."""
+
+
+def list_uncounted_words(corrections: Iterable[str]) -> list[str]:
+    """Return the words, each in quotation marks, that were recorded and count for nothing."""
+    notes = [note.partition(" ") for note in corrections]
+    return [words for code, _, words in notes if code == UNCOUNTED]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed(Fact):
     """The last fact of a session; that of a protocol says in its `reason` what ended it."""
@@ -275,6 +287,18 @@ class FamilyStated(Fact):
     seat: SeatId
     family: str
     origin: str = ""
+
+
+@add_kind(CORE_KINDS, "answer_asked_back")
+class AnswerAskedBack(Fact):
+    """An agent from outside answered yes or no where the question names several things, and was asked which one (Q-2).
+
+    Whatever it says next is recorded as its answer. `said` is what it had said.
+    """
+
+    ask: AskId
+    seat: SeatId
+    said: str
 
 
 @add_kind(CORE_KINDS, "session_forked")

@@ -169,6 +169,7 @@ _FROM_OUTSIDE: Final = (
     facts.CloseCalled,
     facts.SeatsSwapped,
     facts.FamilyStated,
+    facts.AnswerAskedBack,
     facts.SessionCancelled,
     facts.SessionForked,
 )
@@ -318,6 +319,8 @@ class SessionState(ProtocolState):
     """The asks whose deadline had passed when the session was parked, each with the seconds that it had."""
     tool_uses: Mapping[AskId, tuple[facts.ToolUsed, ...]] = field(default_factory=dict)
     """What seats looked up for asks that are not answered yet: a restarted process goes on from there."""
+    asked_back: frozenset[AskId] = frozenset()
+    """The asks whose first answer from outside named none of the things that the question is about."""
     looked_up: tuple[facts.ToolUsed, ...] = ()
     """All that seats looked up so far."""
 
@@ -434,6 +437,8 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
             return fast_replace(session_state, unavailable=session_state.unavailable | {seat})
         case facts.SessionParked():
             return fast_replace(session_state, parked=fact)
+        case facts.AnswerAskedBack(ask=ask):
+            return fast_replace(session_state, asked_back=session_state.asked_back | {ask})
         case facts.SeatsSwapped(swaps=swaps):
             # Another participant has not failed yet.
             return _with_available(session_state, {swap.seat for swap in swaps})

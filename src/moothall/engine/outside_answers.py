@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moothall import errors
 from moothall.codec.answers import Reading, build_reply, parse_answer, read_answer
+from moothall.codec.non_answers import drop_choice_label, find_yes_or_no
 from moothall.codec.person_asks import interpret_plain_text
 from moothall.domain import facts
 from moothall.domain.budget import FREE
@@ -218,7 +219,17 @@ class OutsideAnswers(Sessions):
                 ask = choose(before)
                 if ask is None:
                     return None
-                fact = _build_reply(before.snapshot.build_answer_rules(ask), ask, raw, key, via)
+                rules = before.snapshot.build_answer_rules(ask)
+                fact = _build_reply(rules, ask, raw, key, via)
+                label = find_yes_or_no(rules, fact.said)
+                if label and ask.id not in snapshot.session_state.asked_back:
+                    asked = facts.AnswerAskedBack(ask=ask.id, seat=ask.seat, said=label)
+                    noted, written = self._writer.write(snapshot, self.context.clock.now(), asked)
+                    if await self._commit(noted, [written]):
+                        raise errors.BadAnswer(_explain_which_one(rules, label))
+                    continue
+                if label:
+                    fact = _leave_uncounted(fact, label)
                 said, written = self._writer.write(before.snapshot, self.context.clock.now(), fact)
                 after = self._compute_step(said, is_left=is_left)
                 # One append for what led to the ask, the answer, and what follows from it: a crash in between cannot lose a part.
@@ -251,7 +262,8 @@ class OutsideAnswers(Sessions):
         # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
         form = snapshot.rules.forms[fact.ask.split(".", 2)[1]]
         with suppress(errors.BadAnswer):
-            if (raw if isinstance(raw, form.shape) else parse_answer(form, raw)) == fact.said:
+            said = raw if isinstance(raw, form.shape) else parse_answer(form, raw)
+            if fact.said in (said, drop_choice_label(said)):
                 return True
         # What words mean, and what code fills in, depends on what was asked: the answer is read again in the state in which
         # the first one was given. What cannot be read there is another answer.
@@ -320,6 +332,16 @@ def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) 
         corrections=read.mends,
         origin=fix_surrogates(via)[: facts.MAX_KEY_LENGTH],
     )
+
+
+def _explain_which_one(rules: AnswerRules, label: str) -> str:
+    return f"{rules.which_one} {label!r} names none of them; what is sent next is recorded as it is"
+
+
+def _leave_uncounted(fact: facts.Reply, label: str) -> facts.Reply:
+    """Return an answer that says yes once more: its words stay, and its label counts for nothing."""
+    notes = (*fact.corrections, f"{facts.UNCOUNTED} {label!r}")
+    return replace(fact, said=drop_choice_label(fact.said), corrections=notes)
 
 
 def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:

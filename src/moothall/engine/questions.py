@@ -4,18 +4,21 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from moothall.codec.answers import build_reply
+from moothall.codec.non_answers import drop_choice_label, find_yes_or_no
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Ask, Brief
-from moothall.domain.facts import Fact, Loss, SeatLost, ToolUsed
+from moothall.domain.facts import ASKED_BACK, UNCOUNTED, Fact, Loss, SeatLost, ToolUsed
 from moothall.domain.ids import AskId
 from moothall.domain.roster import parse_kind
-from moothall.domain.safe_text import fix_surrogates
+from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.engine.context import EngineContext, SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer, MootError
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.ports.participant import (
     ASKED_IN,
     ON_METER,
@@ -169,7 +172,7 @@ class Questions:
                     or response.reason not in BROKEN
                     or pauses.look() == before
                 ):
-                    return response
+                    return await _ask_which_one(brief, participant, response, on_text)
                 self.count_retry()
                 if brief.tools is not None and uses:
                     brief = replace(
@@ -200,6 +203,40 @@ class Questions:
             waited = now - self._waiting.pop(ask, now)
             self._waited[ask] = self._waited.get(ask, 0.0) + waited
             counts.provider_wait_seconds += waited
+
+
+async def _ask_which_one(
+    brief: Brief, participant: Participant, first: Response, on_text: Callable[[str], None]
+) -> Response:
+    """Ask once more a seat that answers yes where the question names two things (Q-2); what it says then is its answer."""
+    said = find_yes_or_no(brief, first.said) if isinstance(first, Answer) else ""
+    if not said or not isinstance(first, Answer):
+        return first
+    try:
+        second: Response = await participant.respond(build_ask_back(brief, said), on_text)
+    except Exception as error:  # noqa: BLE001 - the first answer stands, whatever the second ask does to somebody's code
+        second = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
+    usage = first.usage + second.usage
+    repeated = find_yes_or_no(brief, second.said) if isinstance(second, Answer) else said
+    if isinstance(second, Answer) and not repeated:
+        notes = (*second.corrections, f"{ASKED_BACK} {said!r}")
+        return replace(second, usage=usage, corrections=notes)
+    # Nothing is dropped: the answer is recorded with its words, and its label counts for nothing.
+    kept = second if isinstance(second, Answer) else first
+    notes = (*kept.corrections, f"{UNCOUNTED} {repeated!r}")
+    return replace(kept, said=drop_choice_label(kept.said), usage=usage, corrections=notes)
+
+
+def build_ask_back(brief: Brief, said: str) -> Brief:
+    """Return a brief that asks which one of the things is meant that the question names."""
+    words = PARTICIPANT_PROMPT[brief.language]
+    line = words.asked_back.format(said=f'"{one_line(said)}"', which_one=brief.which_one)
+    person = brief.person
+    if person is not None:
+        shown = person()
+        person = partial(replace, shown, intro="\n".join(filter(None, (shown.intro, line))))
+    own = "\n\n".join(filter(None, (brief.own, line)))
+    return replace(brief, own=own, person=person, again=brief.again + 1)
 
 
 def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Response) -> Fact:

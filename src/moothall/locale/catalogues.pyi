@@ -148,6 +148,7 @@ class SharedReportText(TermsText):
     confidence: str
     motion_confidence: str
     sealed: str
+    uncounted: str
     no_figure: str
     track_record: str
     author_confidence: str
@@ -561,6 +562,9 @@ OPENING: Catalogue[OpeningText]
 class ParticipantPromptText(Texts):
     seated: str
     correction: str
+    which_one: str
+    or_one: str
+    asked_back: str
     look_up: str
     looked_up: str
     look_up_failed: str

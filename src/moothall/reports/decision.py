@@ -78,6 +78,14 @@ class AnsweredInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UncountedAnswer:
+    """A seat that answered yes or no, also when it was asked which of the things in the question it means."""
+
+    seat: SeatId
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeatPosition:
     """Where a seat stood before and after, what its last word weighed, and through which doors both came in."""
 
@@ -208,6 +216,8 @@ class Decision:
     """Whether most of the weight that took a side opposes it."""
     answers: tuple[AnsweredInput, ...] = ()
     """What it answers to each input of the user."""
+    uncounted: tuple[UncountedAnswer, ...] = ()
+    """Who answered yes or no where the question asks which one: recorded, and counted for nothing."""
     parked: str = ""
     """Why a parked session cannot go on now."""
     backers: int = 0

@@ -14,7 +14,13 @@ from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table, drop_repeated_quote
-from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
+from moothall.reports.decision import (
+    Decision,
+    Dissent,
+    SourcedClaim,
+    UncountedAnswer,
+    summarize_choice,
+)
 from moothall.reports.given import build_given, summarize_given
 from moothall.reports.given_tools import build_tool_uses, describe_tool_use
 from moothall.reports.quotations import (
@@ -176,7 +182,26 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         spent=timeline.spent,
         track_record=timeline.track_record,
         evidence=build_evidence_base(timeline),
+        uncounted=list_uncounted_answers(timeline),
     )
+
+
+def list_uncounted_answers(timeline: SessionTimeline) -> tuple[UncountedAnswer, ...]:
+    """Return who answered yes where the question asks which one; what seats say while others are sealed is told at the end."""
+    if timeline.status != "concluded":
+        return ()
+    answers = dict[tuple[SeatId, str], UncountedAnswer]()
+    for reply in timeline.origins.values():
+        for words in facts.list_uncounted_words(reply.corrections):
+            said = words.strip("'\"")
+            answers[reply.seat, said] = UncountedAnswer(seat=reply.seat, said=said)
+    return tuple(answers.values())
+
+
+def explain_uncounted(decision: Decision, words: SharedReportText) -> list[Block]:
+    """Say whose answers name none of the things in the question."""
+    said = words.between_mends.join(f"{each.seat}: “{each.said}”" for each in decision.uncounted)
+    return [blocks.Line(words.uncounted.format(said=said), "warn")] if said else []
 
 
 def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
@@ -224,6 +249,7 @@ def build_report(
     heads = (*recorded, summarize_given(timeline.language, opened.subject))
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
     below = (
+        *explain_uncounted(decision, words),
         blocks.Line(cost, "dim"),
         *describe_evidence_base(timeline),
         *explain_refusals(timeline, words),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from moothall.domain.either_or import names_nothing
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import Contribution
@@ -25,8 +26,17 @@ class Challenge:
     by: int | None = None
 
 
+def is_text(state: Council, line: CouncilLine) -> bool:
+    """Whether a proposal or synthesis says anything to vote on: "yes" names none of the things in the question (Q-2)."""
+    opened = state.opened
+    return bool(line.said.choice) or not names_nothing(
+        opened.topic, opened.subject, "", line.said.text
+    )
+
+
 def list_proposals(state: Council) -> list[CouncilLine]:
-    last_by_seat = {line.seat: line for line in state.lines if line.said.type == "propose"}
+    proposals = [line for line in state.lines if line.said.type == "propose"]
+    last_by_seat = {line.seat: line for line in proposals if is_text(state, line)}
     return sorted(last_by_seat.values(), key=lambda line: line.id)
 
 
@@ -39,7 +49,8 @@ def list_candidates(variant: CouncilVariant, state: Council) -> list[CouncilLine
     if variant.owner(state.opened) is not None:
         alone = find_owned_motion(variant, state)
         return [] if alone is None else [alone]
-    syntheses = [line for line in state.lines if line.said.type == "synthesize"]
+    written = [line for line in state.lines if line.said.type == "synthesize"]
+    syntheses = [line for line in written if is_text(state, line)]
     latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
     lines = latest or {line.seat: line for line in list_proposals(state)}
     in_order = [lines[seat.id] for seat in state.seats if seat.id in lines]
@@ -87,7 +98,8 @@ def is_about(state: Council, line: CouncilLine, choice: str, author: SeatId) -> 
 def find_owned_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the motion of a session that a seat owns: the owner's decision, else its proposal."""
     owner = variant.owner(state.opened)
-    decisions = [line for line in state.lines if line.said.type == "synthesize"]
+    written = [line for line in state.lines if line.said.type == "synthesize"]
+    decisions = [line for line in written if is_text(state, line)]
     return next(
         (line for line in reversed((*list_proposals(state), *decisions)) if line.seat == owner),
         None,
@@ -97,11 +109,13 @@ def find_owned_motion(variant: CouncilVariant, state: Council) -> CouncilLine | 
 def has_motion(variant: CouncilVariant, state: Council) -> bool:
     """Whether there is anything to decide on, without computing the motion."""
     owner = variant.owner(state.opened)
-    return any(
-        line.said.type == "synthesize"
-        or (line.said.type == "propose" and owner in {None, line.seat})
+    texts = [
+        line
         for line in state.lines
-    )
+        if line.said.type == "synthesize"
+        or (line.said.type == "propose" and owner in {None, line.seat})
+    ]
+    return any(is_text(state, line) for line in texts)
 
 
 def list_challenges(state: Council) -> list[Challenge]:

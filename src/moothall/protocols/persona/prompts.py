@@ -106,6 +106,7 @@ def _build_rules(asked: MeetingAsk) -> AnswerRules:
         fills=form.find_fills(asked),
         normalize=partial(drop_unknown_references, asked.state),
         options=asked.state.opened.subject.options,
+        which_one=asked.which_one,
         person=partial(build_person_ask, asked),
     )
 

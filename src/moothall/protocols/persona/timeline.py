@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from annotated_types import MinLen
 
 from moothall.codec.schemas import get_adapter
+from moothall.domain.either_or import names_nothing
 from moothall.domain.facts import Entry, Loss, SeatLost, SessionImported
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.limits import Share
@@ -168,6 +169,9 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     meeting, closed = timeline.state, timeline.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
+    opened = meeting.opened
+    if draft and names_nothing(opened.topic, opened.subject, draft.choice, draft.decision.text):
+        draft = None
     shared = replace(
         start_decision(timeline),
         # Whose last word is missing is known at the end.

@@ -8,6 +8,7 @@ from moothall.domain.answer_table import (
     AnswerField,
     StateAsk,
     ask_person,
+    build_which_one,
     define_answer,
     fill_brief,
     index_by_kind,
@@ -129,7 +130,11 @@ MAX_QUESTIONS: Final = 3
 
 
 def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
-    return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
+    return AnswerRules(
+        form=FORMS[ask.kind],
+        which_one=build_which_one(state),
+        person=partial(build_person_ask, state, ask),
+    )
 
 
 def build_brief(state: Conference, ask: Ask) -> Brief:

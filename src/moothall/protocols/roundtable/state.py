@@ -6,6 +6,7 @@ from typing import Literal
 
 from moothall.codec.choice_rule import build_choices, read_option
 from moothall.codec.non_answers import check_beside
+from moothall.domain.either_or import names_nothing
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId
 from moothall.domain.session_state import ProtocolState
@@ -94,6 +95,8 @@ class Conference(ProtocolState):
         """What the minutes choose; empty if nothing was agreed, None if they do not name exactly one of the options."""
         content, options = self.minutes.content if self.minutes else "", self.opened.subject.options
         marked = (self.minutes.choice if self.minutes else "") or extract_choice(content)
+        if names_nothing(self.opened.topic, self.opened.subject, marked):
+            marked = ""
         text = drop_choice(content) or content
         agreed = extract_minutes_section(text, "consensus") or text
         if not options or (not marked and PATTERNS["nothing"].fullmatch(agreed)):

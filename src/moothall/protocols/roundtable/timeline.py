@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.either_or import names_nothing
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.safe_text import one_line
@@ -121,6 +122,8 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         agreed = minutes = choice = ""
     elif agreed and PATTERNS["nothing"].fullmatch(agreed):
         agreed = choice
+    if names_nothing(conference.opened.topic, conference.opened.subject, choice, agreed or minutes):
+        agreed = minutes = choice = ""
     spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
     return replace(
         sections.start_decision(timeline),

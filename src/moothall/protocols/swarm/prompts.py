@@ -12,7 +12,7 @@ from operator import is_
 from typing import Final
 
 from moothall.codec.answers import is_pass
-from moothall.domain.answer_table import fill_brief, read_two_sides
+from moothall.domain.answer_table import build_which_one, fill_brief, read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
@@ -73,6 +73,7 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
         normalize=partial(_normalize_answer, state, ask),
         fault=partial(_find_fault, state, ask),
         options=state.opened.subject.options,
+        which_one=build_which_one(state),
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
 
