@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from moothall.app.moot import Moot
 from moothall.app.session_options import Options
 from moothall.codec.answers import parse_answer
+from moothall.codec.non_answers import drop_choice_label
 from moothall.codec.schemas import get_adapter
 from moothall.domain.effects import Ask
 from moothall.domain.facts import Entry, Opened
@@ -384,7 +385,7 @@ def _find_repeated(
     """Return the entry that has what a seat says again without a key; None if it is said anew."""
     council = place.council
     own = [line for line in council.lines if line.seat == seat and line.round == council.round]
-    if not own or own[-1].said != contribution:
+    if not own or own[-1].said not in (contribution, drop_choice_label(contribution)):
         return None
     is_asked_anew = seat in place.waiting_for
     if is_asked_anew and contribution.type in (place.list_allowed(seat) or ()):
