@@ -155,3 +155,101 @@ def test_a_range_of_commits_is_planned_before_the_shipped_panel(cli: Cli) -> Non
     assert plan["calls"] == {"least": 4, "most": 12}
     assert "files: 1, lines: 2, parts: 1" in cli("review", *words).out
     assert json.loads(cli("list", "--json").out)["sessions"] == []
+
+
+CI_FILE = ".github/workflows/ci.yml"
+RUN = "python -c 'import os; os.system(words_of_a_stranger)'"
+CI_DIFF = (
+    f"diff --git a/{CI_FILE} b/{CI_FILE}\n--- a/{CI_FILE}\n+++ b/{CI_FILE}\n"
+    f"@@ -4,1 +4,2 @@ jobs:\n       - run: make\n+      - run: {RUN}\n"
+)
+
+
+def _raise_in_ci(**changes: Any) -> dict[str, Any]:
+    finding = {
+        "file": CI_FILE,
+        "line": 5,
+        "severity": "critical",
+        "claim": "Words of a stranger are run.",
+        "evidence": RUN,
+        **changes,
+    }
+    return {"findings": [finding]}
+
+
+def test_a_gate_does_not_approve_what_one_of_four_found_in_a_workflow(cli: Cli) -> None:
+    """G-1: nobody disputes it, so it stands; in SARIF it has its path."""
+    (cli.cwd / "ci.diff").write_text(CI_DIFF, encoding="utf-8")
+    unsure = {"stands": [{"finding": 1, "stand": "unsure"}]}
+    said = [
+        _raise_in_ci(evidence=f"```yaml\n- run: {RUN}\n```", severity="Blocker"),
+        NONE,
+        NONE,
+        NONE,
+    ]
+    script = {
+        seat: {"inspect": [each], "check": [unsure]}
+        for seat, each in zip("abcd", said, strict=True)
+    }
+    path = write_script(cli.cwd / "ci.toml", script)
+    seats = [word for seat in "abcd" for word in ("--seat", f"{seat}={path}")]
+    words = ["--diff", "ci.diff", *seats, "--sarif", "ci.sarif", "--require", "approve"]
+    done = cli("review", *words, code=6)
+    assert f"F1 {CI_FILE}:5 · critical · other · upheld" in done.out
+    assert done.err.splitlines()[-1].startswith("Not as required: decided was “request changes”")
+    [result] = json.loads((cli.cwd / "ci.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == CI_FILE
+
+
+@pytest.mark.parametrize(
+    ("answer", "why", "listed"),
+    [
+        ({}, "Did not read all of the change: a.", ""),
+        ("I'm sorry, but I can't help with that.", "Did not read all of the change: a.", ""),
+        (
+            _raise_in_ci(evidence="rm -rf --no-preserve-root /"),
+            "1 finding that would ask for changes quotes lines that are not in the change.",
+            "Raised, but the quoted lines were not found",
+        ),
+        (
+            {"findings": [*_raise_in_ci(severity="spicy")["findings"], ONE]},
+            "1 finding that may ask for changes could not be read.",
+            "Raised, but it could not be read",
+        ),
+    ],
+)
+def test_a_gate_is_undecided_where_a_finding_may_be_lost(
+    cli: Cli, answer: Any, why: str, listed: str
+) -> None:
+    """G-1: the board approves, the gate does not: 4, and why is said in words, in JSON and in Markdown."""
+    (cli.cwd / "ci.diff").write_text(CI_DIFF, encoding="utf-8")
+    said = answer
+    if isinstance(answer, dict) and len(answer.get("findings", [])) == 2:
+        small = {**_raise_in_ci(severity="note")["findings"][0]}
+        said = {"findings": [answer["findings"][0], small]}
+    raw = [{"raw": said if isinstance(said, str) else json.dumps(said)}] * 3
+    script: dict[str, Any] = {"a": {"inspect": raw}}
+    script |= {seat: {"inspect": [NONE], "check": [{"stands": []}]} for seat in "bcd"}
+    path = write_script(cli.cwd / "lost.toml", script)
+    seats = [word for seat in "abcd" for word in ("--seat", f"{seat}={path}")]
+    words = ["--diff", "ci.diff", *seats, "--markdown", "o.md", "--session", "s"]
+    shown = cli("review", *words, "--require", "approve", code=4)
+    assert shown.err.splitlines()[-1].startswith(
+        "Not decided: it would be “approve”, but what was lost"
+    )
+    markdown = (cli.cwd / "o.md").read_text(encoding="utf-8")
+    for text in (shown.out, markdown):
+        assert "With what is missing the verdict could have been another." in text
+        assert why in text
+        assert listed in text
+    decision = cli.json("show", "s")
+    assert (decision["choice"], decision["outcomeUncertain"]) == ("approve", True)
+    assert decision["strength"] == "weak"
+    lost = [each["state"] for each in decision["findings"] if each["state"] == "unquoted"]
+    lost += [each["seat"] for each in decision.get("lostFindings", [])]
+    assert len(lost) == bool(listed)
+    schema = json.loads(cli("decisions", "schema").out)
+    assert list(Draft202012Validator(schema).iter_errors(decision)) == []
+    assert cli("show", "s", "--require", "approve", code=4).err == shown.err.splitlines()[-1] + "\n"
+    cli("review", *words[:-1], "t")

@@ -31,6 +31,7 @@ from moothall.features.review.prompts import read_typed_findings
 from moothall.features.review.rules import RULES
 from moothall.features.review.state import Review
 from moothall.features.review.timeline import ReviewTimeline, build_decision
+from moothall.features.review.words import REVIEW_REPORT
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.reports.decision import Decision
 from moothall.reports.sections import describe_door
@@ -515,3 +516,48 @@ def test_a_chinese_reader_sees_the_severity_and_a_nameless_door_in_its_own_words
         "在本机输入",
         "在本机输入，ada",
     )
+
+
+def test_an_approval_is_uncertain_where_what_is_missing_could_have_changed_it() -> None:
+    """G-1: a reviewer who read nothing, a severe finding without a place, a missing word on one that was dropped."""
+    sure = Board("a", "b", "c").raises(a=(), b=(), c=(replace(ROWS, severity="minor"),))
+    sure.stands(a=((1, "dispute", "No."),)).loses("b").loses("a", "b", "c")
+    assert (sure.decision.choice, sure.decision.outcome_uncertain) == ("approve", False)
+    small = replace(INVENTED, severity="minor")
+    assert not Board("a", "b").raises(a=(small,), b=()).decision.outcome_uncertain
+    unheard = Board("a", "b", "c").raises(a=(), b=()).loses("c")
+    assert (unheard.decision.choice, unheard.decision.outcome_uncertain) == ("approve", True)
+    unplaced = Board("a", "b", "c").raises(a=(INVENTED,), b=(), c=())
+    assert (unplaced.decision.choice, unplaced.decision.outcome_uncertain) == ("approve", True)
+    assert (unplaced.decision.backers, unplaced.decision.strength) == (2, "weak")
+    assert [each.choice_before for each in unplaced.decision.positions] == [
+        "",
+        "approve",
+        "approve",
+    ]
+    for fourth, is_uncertain in (("loses", True), ("disputes", False)):
+        board = Board("a", "b", "c", "d").raises(a=(QUERY,), b=(), c=(), d=())
+        no = ((1, "dispute", "It is escaped."),)
+        board.stands(b=no, c=no)
+        board = board.loses("d") if fourth == "loses" else board.stands(d=no)
+        board.stands(a=((1, "confirm", ""),), b=no, c=no)
+        board = board.loses("d") if fourth == "loses" else board.stands(d=no)
+        assert board.decision.choice == "approve"
+        assert board.decision.outcome_uncertain is is_uncertain
+    # The same words that were lost could have turned what asks for changes.
+    asked = Board("a", "b", "c").raises(a=(QUERY,), b=(), c=()).loses("b", "c")
+    assert (asked.decision.choice, asked.decision.outcome_uncertain) == ("request changes", True)
+    most = Board("a", "b", "c").raises(a=(QUERY,), b=(QUERY,)).loses("c")
+    assert (most.decision.choice, most.decision.outcome_uncertain) == ("request changes", False)
+
+
+def test_the_report_of_no_language_hides_what_was_not_counted() -> None:
+    """G-1: also in Chinese."""
+    for language in ("en", "zh"):
+        board = Board("a", "b", "c", language=language).raises(a=(INVENTED,), b=(), c=())
+        words = REVIEW_REPORT[language]
+        for form in ("minutes", "summary"):
+            text = REVIEW.export(board.tell(), form)
+            assert words.unquoted in text
+            assert INVENTED.claim in text
+            assert words.uncertain in text

@@ -748,6 +748,7 @@ class RequirementText(Texts):
     met: str
     other: str
     undecided: str
+    uncertain: str
     open: str
 
 REQUIREMENT: Catalogue[RequirementText]

@@ -155,6 +155,19 @@ class DecidedFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LostFinding:
+    """A part of a reviewer's answer that could not be read; the rest of the answer counts."""
+
+    seat: SeatId
+    given: str
+    """What was written, cut where it is long."""
+    why: str
+    """What was expected instead."""
+    severity: str | None = None
+    """None where that could not be read either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The outcome of a session; a protocol names the figures that it has.
 
@@ -234,6 +247,8 @@ class Decision:
     """How many moved after words alone."""
     findings: tuple[DecidedFinding, ...] | None = None
     """What a review discussed; None for any other session."""
+    lost_findings: tuple[LostFinding, ...] | None = None
+    """What reviewers raised or said to findings, and could not be read; None where all could be."""
     cursor: int = field(default=0, compare=False)
     """The entry up to which the session was read."""
     waiting_for: tuple[SeatId, ...] = field(default=(), compare=False)

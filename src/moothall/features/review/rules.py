@@ -36,7 +36,9 @@ class ReviewRules:
             ):
                 raised = (*state.raised, *((seat, each) for each in said.findings))
                 readers = {**state.readers, state.turn: (*state.readers.get(state.turn, ()), seat)}
-                return _finish_ask(fast_replace(state, raised=raised, readers=readers), seat, entry)
+                unread = (*state.unread, *((seat, each) for each in said.unread))
+                heard = fast_replace(state, raised=raised, unread=unread, readers=readers)
+                return _finish_ask(heard, seat, entry)
             case facts.FindingsWeighed(ask=ask, seat=seat, said=facts.StandsReport() as said) if (
                 _is_awaited(state, ask, seat)
             ):
@@ -45,7 +47,9 @@ class ReviewRules:
                     *state.fresh,
                     *((seat, each) for each in said.stands if each.finding in asked),
                 )
-                return _finish_ask(fast_replace(state, fresh=fresh), seat, entry)
+                unread = (*state.unread_words, *((seat, each) for each in said.unread))
+                heard = fast_replace(state, fresh=fresh, unread_words=unread)
+                return _finish_ask(heard, seat, entry)
             case SeatLost(ask=ask, seat=seat) if _is_awaited(state, ask, seat):
                 return _finish_ask(state, seat, entry)
             case facts.FindingsMerged(findings=findings) if state.findings is None:

@@ -18,6 +18,9 @@ from moothall.features.review.change import (
 from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words
 
 FindingState = Literal["upheld", "dropped", "open", "unquoted"]
+Doubt = Literal["unheard", "unread", "unplaced", "missing"]
+"""Why a verdict could have been another: a reviewer did not read all of the change, a finding that may ask for changes could not be
+read, or its quoted lines stand nowhere, or words that are missing could have turned what became of one."""
 
 NEAR_LINES: Final = 2
 """How far apart two places may lie that are one."""
@@ -34,7 +37,8 @@ class Review(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
 
     `turn` counts the parts of the change, then the check of findings, then the vote on disputed ones. `answered` are the seats
-    that answered or failed in this turn, `raised` what was raised so far, `readers` who read each part. `stands` holds the last
+    that answered or failed in this turn, `raised` what was raised so far, `unread` and `unread_words` what of it and of the words on
+    findings could not be read, `readers` who read each part. `stands` holds the last
     word of each seat on each finding, up to the entry `opened_up_to`; `fresh` are the words of this turn, which nobody reads yet.
     """
 
@@ -42,6 +46,8 @@ class Review(ProtocolState):
     turn: int = 1
     answered: frozenset[SeatId] = frozenset()
     raised: tuple[tuple[SeatId, facts.RaisedFinding], ...] = ()
+    unread: tuple[tuple[SeatId, facts.UnreadFinding], ...] = ()
+    unread_words: tuple[tuple[SeatId, facts.UnreadFinding], ...] = ()
     readers: Mapping[int, tuple[SeatId, ...]] = field(default_factory=dict)
     findings: tuple[facts.MergedFinding, ...] | None = None
     stands: Mapping[int, Mapping[SeatId, facts.FindingStand]] = field(default_factory=dict)
@@ -103,15 +109,21 @@ class Review(ProtocolState):
 
     def rate_finding(self, finding: facts.MergedFinding) -> FindingState:
         """What became of a finding: each seat counts once, and one without evidence in the change counts for nothing."""
-        stands = [
-            each.stand
-            for seat, each in self.stands.get(finding.number, {}).items()
-            if seat != facts.AUTHOR
-        ]
-        confirmed, disputed = stands.count("confirm"), stands.count("dispute")
+        lead = self._count_lead(finding)
         if not finding.is_quoted:
             return "unquoted"
-        return "open" if confirmed == disputed else "upheld" if confirmed > disputed else "dropped"
+        if lead == 0:
+            return "open"
+        return "upheld" if lead > 0 else "dropped"
+
+    def _list_stands(self, finding: facts.MergedFinding) -> list[facts.FindingStand]:
+        stands = self.stands.get(finding.number, {})
+        return [each for seat, each in stands.items() if seat != facts.AUTHOR]
+
+    def _count_lead(self, finding: facts.MergedFinding) -> int:
+        """How many more seats confirm a finding than dispute it."""
+        words = [each.stand for each in self._list_stands(finding)]
+        return words.count("confirm") - words.count("dispute")
 
     def blocks(self, severity: facts.Severity) -> bool:
         """Whether a finding of this severity asks for changes."""
@@ -123,6 +135,41 @@ class Review(ProtocolState):
             for each in self.findings or ()
             if self.blocks(each.severity) and self.rate_finding(each) == rated
         ]
+
+    def list_unheard(self) -> tuple[SeatId, ...]:
+        """The reviewers who did not read all of the change: what they would have raised is not known."""
+        parts = range(1, len(self.parts) + 1)
+        return tuple(
+            seat
+            for seat in self.reviewers
+            if not all(seat in self.readers.get(part, ()) for part in parts)
+        )
+
+    def list_unread(self) -> list[facts.UnreadFinding]:
+        """What was raised, could not be read, and may ask for changes."""
+        unread = [each for _, each in self.unread]
+        return [each for each in unread if each.severity is None or self.blocks(each.severity)]
+
+    def list_turned(self, rated: FindingState) -> list[facts.MergedFinding]:
+        """The findings that would ask for changes, and with the missing words on them could have become something else."""
+        return [each for each in self.list_blocking(rated) if self._could_turn(each)]
+
+    def _could_turn(self, finding: facts.MergedFinding) -> bool:
+        missing = len(self.reviewers) - len(self._list_stands(finding))
+        return 0 < abs(self._count_lead(finding)) <= missing
+
+    def list_doubts(self, verdict: facts.Verdict) -> tuple[Doubt, ...]:
+        """Why a verdict could have been another."""
+        if verdict == "request changes":
+            turned = self.list_turned("upheld")
+            return ("missing",) if len(turned) == len(self.list_blocking("upheld")) else ()
+        doubts: dict[Doubt, Sequence[object]] = {
+            "unheard": self.list_unheard(),
+            "unread": self.list_unread(),
+            "unplaced": self.list_blocking("unquoted"),
+            "missing": self.list_turned("dropped"),
+        }
+        return tuple(doubt for doubt, cause in doubts.items() if cause)
 
     def is_read(self) -> bool:
         """Whether more than half of the seats read each part of the change."""

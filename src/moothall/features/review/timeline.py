@@ -1,5 +1,6 @@
 """A review for people: its timeline, the verdict with every finding, the report, and the lines of the live view."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -16,13 +17,22 @@ from moothall.features.review.facts import (
     FindingsWeighed,
     MergedFinding,
     ReviewClosed,
+    UnreadFinding,
+    Verdict,
 )
 from moothall.features.review.rules import RULES
 from moothall.features.review.state import Review
 from moothall.features.review.words import REVIEW_REPORT, ReviewReportText
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section
-from moothall.reports.decision import DecidedFinding, Decision, Dissent, SeatPosition, SourcedClaim
+from moothall.reports.decision import (
+    DecidedFinding,
+    Decision,
+    Dissent,
+    LostFinding,
+    SeatPosition,
+    SourcedClaim,
+)
 from moothall.reports.plain_text import iterate_markdown
 from moothall.reports.timeline import SessionPhase, SpokenTimeline, mark_phases
 from moothall.reports.wording import describe_shared_event
@@ -52,22 +62,23 @@ class ReviewTimeline(SpokenTimeline[Review]):
                     f"- {each.file}:{each.line} · {rated[each.severity]} · {each.claim}"
                     for each in said.findings
                 ]
+                raised += self._describe_unread(said.unread)
                 self.say(entry, seat, "\n".join(raised) or self.words.nothing_raised)
             case FindingsWeighed(seat=seat, said=said) if self.state != before:
                 stands = (
                     (f"- F{each.finding}", self.words.stands[each.stand], each.reason)
                     for each in said.stands
                 )
-                self.say(
-                    entry,
-                    seat,
-                    "\n".join(" · ".join(filter(None, each)) for each in stands)
-                    or self.words.nothing_said,
-                )
+                lines = [" · ".join(filter(None, each)) for each in stands]
+                lines += self._describe_unread(said.unread)
+                self.say(entry, seat, "\n".join(lines) or self.words.nothing_said)
             case InputGiven(text=text):
                 self.say(entry, USER, text)
             case _:
                 pass
+
+    def _describe_unread(self, unread: Sequence[UnreadFinding]) -> list[str]:
+        return [f"- {self.words.not_read} · {shorten_text(each.given, 160)}" for each in unread]
 
     def list_phases(self) -> list[SessionPhase]:
         parts, words = len(self.state.parts), self.words
@@ -75,6 +86,18 @@ class ReviewTimeline(SpokenTimeline[Review]):
         return mark_phases(
             [*names, words.check, words.settle], parts + 2 if self.closed else self.state.turn - 1
         )
+
+
+def list_lost_findings(state: Review) -> tuple[LostFinding, ...] | None:
+    """Return what could not be read, once what was raised may be read; None where there is nothing."""
+    if state.findings is None and not state.is_closed:
+        return None
+    lost = (*state.unread, *state.unread_words)
+    listed = tuple(
+        LostFinding(seat=seat, given=each.given, why=each.why, severity=each.severity)
+        for seat, each in lost
+    )
+    return listed or None
 
 
 def list_findings(state: Review) -> tuple[DecidedFinding, ...]:
@@ -102,11 +125,16 @@ def _build_finding(state: Review, finding: MergedFinding) -> DecidedFinding:
 def build_decision(timeline: ReviewTimeline) -> Decision:
     """Build the verdict so far: none before the end."""
     state, words, stands = timeline.state, timeline.words, timeline.state.stands
-    start, findings = sections.start_decision(timeline), list_findings(state)
+    findings = list_findings(state)
+    start = replace(
+        sections.start_decision(timeline),
+        findings=findings,
+        lost_findings=list_lost_findings(state),
+    )
     closed = timeline.closed if isinstance(timeline.closed, ReviewClosed) else None
     if closed is None or closed.verdict is None:
         is_open = closed is not None and any(lost.did_not_vote for lost in start.lost)
-        return replace(start, findings=findings, outcome_uncertain=is_open)
+        return replace(start, outcome_uncertain=is_open)
     counts = {
         rated: sum(each.state == rated for each in findings)
         for rated in ("upheld", "dropped", "open", "unquoted")
@@ -123,14 +151,14 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
         if each.state in ({"dropped", "open"} if is_approved else {"upheld"})
     ]
     holders = (
-        readers - {seat for seat, _ in against}
+        readers - {seat for seat, _ in against} - _list_unplaced_seats(state)
         if is_approved
         else {seat for each in blocking for seat in each.held_by}
     )
     lines = {line.speaker: line.id for line in reversed(timeline.lines) if line.speaker != USER}
     return replace(
         start,
-        findings=findings,
+        outcome_uncertain=bool(state.list_doubts(closed.verdict)),
         choice=closed.verdict,
         decision=SourcedClaim(
             text=words.verdicts[closed.verdict].format(blocking=len(blocking), **counts)
@@ -167,15 +195,29 @@ def _build_positions(timeline: ReviewTimeline, readers: set[SeatId]) -> tuple[Se
         if state.blocks(each.severity)
         and locate_evidence(change, each.file, each.line, each.evidence)
     }
+    unplaced = _list_unplaced_seats(state)
+    choices: dict[SeatId, str] = {}
+    for seat in readers:
+        # Whose finding has no place in the change approves nothing.
+        choices[seat] = "" if seat in unplaced else "approve"
+        if seat in alone:
+            choices[seat] = "request changes"
     return tuple(
         SeatPosition(
             seat=seat.id,
-            choice_before="request changes" if seat.id in alone else "approve",
+            choice_before=choices[seat.id],
             via_before=timeline.find_first_door(seat.id, "inspect"),
         )
         for seat in state.seats
         if seat.id in readers
     )
+
+
+def _list_unplaced_seats(state: Review) -> set[SeatId]:
+    """The seats that raised what would ask for changes, where code could not read it or find its lines."""
+    unplaced = {seat for each in state.list_blocking("unquoted") for seat in each.held_by}
+    blocking = state.list_unread()
+    return unplaced | {seat for seat, each in state.unread if each in blocking}
 
 
 MAX_QUOTED_LINES: Final = 12
@@ -196,7 +238,7 @@ _STATE_TONES: Final[dict[str, blocks.Tone]] = {
 def build_review_report(timeline: ReviewTimeline) -> Report:
     words, decision = timeline.words, build_decision(timeline)
     shown = [each for each in decision.findings or () if each.state in {"upheld", "open"}]
-    aside = [each for each in decision.findings or () if each.state not in {"upheld", "open"}]
+    aside = [each for each in decision.findings or () if each.state == "dropped"]
     lines = [
         timeline.build_once(line.id, (line,), partial(sections.build_line_card, line))
         for line in timeline.lines
@@ -211,6 +253,7 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
                 (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),),
             ),
             *build_section(words.findings, [_build_card(each, words) for each in shown]),
+            *_build_losses(decision, words),
             *sections.build_lost_seats(decision, words),
         ),
         record=(
@@ -219,6 +262,37 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
         ),
         title=words.review,
     )
+
+
+def _build_losses(decision: Decision, words: ReviewReportText) -> tuple[Block, ...]:
+    """What was raised and counts for nothing: its quoted lines were not found, or it could not be read."""
+    unquoted = [each for each in decision.findings or () if each.state == "unquoted"]
+    unread = [
+        f"{each.seat} · {words.severities.get(each.severity or '', '?')} · "
+        f"{one_line(each.given)} ({one_line(each.why)})"
+        for each in decision.lost_findings or ()
+    ]
+    losses: list[Block] = []
+    if unquoted:
+        cards = tuple(_build_card(each, words) for each in unquoted)
+        losses.append(blocks.Details(words.unquoted, cards))
+    if unread:
+        losses.append(blocks.Details(words.unread, (blocks.Bullets(tuple(unread)),)))
+    return build_section(words.losses_raised, losses)
+
+
+def _build_doubts(state: Review, verdict: Verdict | None, words: ReviewReportText) -> list[Block]:
+    """Why the verdict could have been another, in words."""
+    doubts = state.list_doubts(verdict) if verdict is not None else ()
+    if not doubts:
+        return []
+    figures = {
+        "seats": ", ".join(state.list_unheard()),
+        "unread": len(state.list_unread()),
+        "unplaced": len(state.list_blocking("unquoted")),
+    }
+    lines = [words.uncertain, *(words.doubts[each].format(**figures) for each in doubts)]
+    return [blocks.Line(each, "bad") for each in lines]
 
 
 def _build_outcome(
@@ -243,6 +317,7 @@ def _build_outcome(
     losses = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
     return (
         blocks.Line(text, "bad" if closed.verdict != "approve" else "good"),
+        *_build_doubts(state, closed.verdict, words),
         blocks.Fields(rows),
         *losses,
     )

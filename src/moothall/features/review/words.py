@@ -48,8 +48,14 @@ class ReviewReportText(SharedReportText):
     check: str
     settle: str
     merged: str
+    uncertain: str
+    not_read: str
+    losses_raised: str
+    unquoted: str
+    unread: str
     verdicts: Mapping[str, str]
     no_verdict: Mapping[str, str]
+    doubts: Mapping[str, str]
     endings: Mapping[str, str]
     stands: Mapping[str, str]
     states: Mapping[str, str]

@@ -58,5 +58,8 @@ def judge_decision(
         )
     }
     is_met = not said.isdisjoint(map(normalize_label, required))
+    # A finding that nobody could read or place must not become an approval.
+    if is_met and decision.findings is not None and decision.outcome_uncertain:
+        return output.UNDECIDED, words.uncertain.format(decided=decided)
     reason = (words.met if is_met else words.other).format(decided=decided, wanted=wanted)
     return output.DONE if is_met else output.OTHERWISE, reason
