@@ -1,6 +1,6 @@
 """What a session is expected to cost before it is held: calls, tokens and money, at least and at most (W-1)."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -19,6 +19,8 @@ SHORT_PROMPT: Final = 900
 LONG_PROMPT: Final = 4_500
 """Tokens of a prompt at the beginning of a session, and of a long one: prompts are bounded."""
 CHARACTERS_PER_TOKEN: Final = 3.5
+ASKED_KINDS: Final = frozenset({MODEL, ADDRESS, "embedded", "command", "acp"})
+"""The kinds of participants that Moot calls itself."""
 _FREE: Final = frozenset({"embedded", "script"})
 
 
@@ -54,11 +56,7 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
     plugin, words = find_plugin(opened), ESTIMATE[opened.language]
     notes = [words.rough]
     seats = {seat.id: seat for seat in opened.seats}
-    asked = {
-        name
-        for name, seat in seats.items()
-        if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command", "acp"}
-    }
+    asked = {name for name, seat in seats.items() if kinds.find(seat.platform).name in ASKED_KINDS}
     if plugin.expect is None:
         notes.append(words.unknown.format(name=plugin.name))
         expected: Sequence[ExpectedCalls] = [
@@ -107,6 +105,8 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         notes.append(words.outside.format(seats=", ".join(outside)))
     if unpriced:
         notes.append(words.no_price.format(platforms=", ".join(sorted(unpriced))))
+    if warning := warn_unpriced(opened, kinds):
+        notes.append(warning)
     limits = (
         opened.budget.tokens,
         None if opened.budget.money is None else opened.budget.money / 1e6,
@@ -124,6 +124,26 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         usd=None if unpriced else Range(round(float(min(usd)), 4), round(float(usd[1]), 4)),
         notes=tuple(notes),
     )
+
+
+def warn_unpriced(opened: Opened, kinds: KindTable) -> str | None:
+    """Return the sentence that a limit in money cannot stop a session, where the price of a model is not known; else None."""
+    if opened.budget.money is None:
+        return None
+    unpriced = list_unpriced(opened.seats, kinds)
+    if not unpriced:
+        return None
+    return ESTIMATE[opened.language].no_limit.format(platforms=", ".join(unpriced))
+
+
+def list_unpriced(seats: Iterable[Seat], kinds: KindTable) -> list[str]:
+    """Return the platforms of these seats whose price is not known."""
+    unpriced: dict[str, None] = {}
+    for seat in seats:
+        is_asked = kinds.find(seat.platform).name in ASKED_KINDS
+        if is_asked and find_price(seat, 1_000, 1_000) is None:
+            unpriced[seat.platform] = None
+    return list(unpriced)
 
 
 def _measure_path(expected: Sequence[ExpectedCalls], asked: Set[str]) -> Range:

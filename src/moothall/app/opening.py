@@ -61,6 +61,7 @@ from moothall.domain.roster import (
     WEEK_SECONDS,
     Seat,
     Swap,
+    name_platform,
     parse_kind,
     swap_seats,
     validate_swaps,
@@ -103,7 +104,7 @@ async def plan_session(
     refuse_by_protocol(given, plugin.name, plugin.refuses)
     question = validate_topic(topic)
     language = given.get("language") or detect_language(question)
-    roster, panel, discovered = await _build_roster(resources, language, given)
+    roster, panel, discovered = await _build_roster(resources, language, given, plugin)
     settings = _merge_settings(plugin, panel, given)
     demo = given.get("demo", "")
     seed = given.get("seed")
@@ -380,7 +381,7 @@ def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | 
 
 
 async def _build_roster(
-    resources: Resources, language: Language, options: Options
+    resources: Resources, language: Language, options: Options, plugin: AnyPlugin
 ) -> tuple[tuple[Seat, ...], Panel, ChosenPlatforms]:
     seats, panel = options.get("seats", ()), options.get("panel")
     if isinstance(seats, Mapping):
@@ -408,9 +409,19 @@ async def _build_roster(
         environ=resources.environ,
         patience=find_longest_patience(settings),
     )
+    _refuse_unfit(plugin, roster)
     if is_checked:
         roster = await name_models(roster, resources.seating)
     return roster, chosen, shared
+
+
+def _refuse_unfit(plugin: AnyPlugin, seats: Iterable[Seat]) -> None:
+    """Raise BadRoster for a seat whose platform is not fit for the protocol."""
+    for seat in seats:
+        if reason := plugin.unfit.get(name_platform(seat.platform)):
+            raise errors.BadRoster(
+                f"seat {seat.id!r}: {reason}; seat another model: --model PROVIDER:MODEL"
+            )
 
 
 def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:
@@ -454,6 +465,7 @@ async def prepare_resume(
         snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes)
     )
     opened = snapshot.session_state.opened
+    _refuse_unfit(find_plugin(opened), seats)
     forms = find_plugin(opened).rules.forms
     resources.seating.check_scripts(seats, forms)
     if check:

@@ -90,6 +90,11 @@ class Seat:
         return self.id if parse_kind(self.platform) in UNNAMED_MINDS else self.platform
 
 
+def name_platform(platform: str) -> str:
+    """A platform without its settings, in the form in which platforms are compared: `embedded`."""
+    return platform.partition("?")[0].strip().lower()
+
+
 def parse_kind(platform: str) -> str:
     """What stands before the colon of a platform: which kind of participant fills the seat."""
     return platform.partition(":")[0]

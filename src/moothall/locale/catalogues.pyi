@@ -33,6 +33,7 @@ class BenchText(Texts):
     stopped: str
     recorded: str
     expected: str
+    no_limit: str
     judge_expected: str
     judged: str
     judge_split: str
@@ -466,6 +467,7 @@ DISCOVERY: Catalogue[DiscoveryText]
 class EstimateText(Texts):
     rough: str
     no_price: str
+    no_limit: str
     outside: str
     unknown: str
     capped: str

@@ -85,6 +85,7 @@ class ProtocolPlugin(Generic[S, T]):
     from an opening how much the session will ask, for those who want to know the price before. `refuses` are the options of a
     session that it cannot honour, each with the reason and what to use instead: `{"turns": "…"}`. `defaults` are values of
     settings for new sessions where nobody gives them; the default in the settings' class is that of stored sessions, for ever.
+    `unfit` are the platforms that take no seat in it, each with the reason: `{"embedded": "…"}`.
     """
 
     name: str
@@ -108,6 +109,7 @@ class ProtocolPlugin(Generic[S, T]):
     join: Callable[[Opened], JoinGuide] = _join_by_asks
     """How an agent from outside takes part in a session that was opened so."""
     defaults: Mapping[str, object] = field(default_factory=dict)
+    unfit: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def forms(self) -> tuple[str, ...]:

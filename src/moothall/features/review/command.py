@@ -18,13 +18,14 @@ from moothall.features.review.facts import Verdict
 from moothall.features.review.material import build_review_options, describe_parts, read_reviewed
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
-from moothall.surfaces.cli.requirement import check_required
+from moothall.surfaces.cli.requirement import check_gate_seats, check_required
 from moothall.surfaces.cli.terminal_session import (
     TerminalSession,
     build_plan_result,
     describe_estimate,
     print_left_out,
     print_models,
+    warn_of_price,
 )
 
 
@@ -82,6 +83,7 @@ def review(
         topic, planned = build_review_options(files, about, options)
         async with terminal.open_moot() as moot:
             plan = await moot.plan_session(topic, **planned)
+            check_gate_seats(hold.required, plan.opened.seats)
             if hold.dry_run:
                 shown = build_plan_result(moot, plan, describe_parts)
                 shown.print(as_json=hold.as_json)
@@ -94,6 +96,7 @@ def review(
             if not (hold.as_json or hold.quiet):
                 print_models(moot, plan)
                 output.print_note("\n".join((*describe_parts(plan.opened), expected[0])))
+            warn_of_price(moot, plan.opened)
             terminal.session = await open_planned(moot, plan)
             code = await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
             await _write_forms(moot, terminal.session, {"sarif": sarif, "summary": markdown})

@@ -70,6 +70,9 @@ REVIEW: Final = ProtocolPlugin(
     exports={"summary": timeline.render_summary, "sarif": render_sarif},
     expect=expect_calls,
     opens_by_question=False,
+    unfit={
+        "embedded": "the embedded model cannot review: it is too small to find faults, and its approval means nothing"
+    },
     refuses={
         "turns": "its length is that of the change; limit it with tokens, money or time",
         "options": "its verdict is approve or request changes",

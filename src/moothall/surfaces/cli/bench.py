@@ -23,7 +23,7 @@ from moothall.app.bench_runs import (
     count_recorded,
 )
 from moothall.app.environment import open_ledger, resolve_home
-from moothall.app.estimates import Range, estimate_session
+from moothall.app.estimates import Range, estimate_session, list_unpriced
 from moothall.app.moot import Moot
 from moothall.domain.facts import Language
 from moothall.errors import BadSetting
@@ -195,6 +195,7 @@ async def _describe_expected(
     sessions = len(questions) * (1 + len(plan.protocols))
     calls, tokens, usd = Range(0, 0), Range(0, 0), Range(0.0, 0.0)
     is_priced = True
+    unpriced: dict[str, None] = {}
     first, each_time = questions[0], Range(len(questions), len(questions))
     work = [
         (first.question, build_bench_options(plan, way, first), each_time)
@@ -206,13 +207,19 @@ async def _describe_expected(
     for topic, options, times in work:
         planned = await moot.plan_session(topic, **options)
         estimate = estimate_session(planned.opened, moot.seating.kinds)
+        if plan.money is not None:
+            unpriced |= dict.fromkeys(list_unpriced(planned.opened.seats, moot.seating.kinds))
         calls, tokens = _add(calls, estimate.calls, times), _add(tokens, estimate.tokens, times)
         is_priced = is_priced and estimate.usd is not None
         usd = _add(usd, estimate.usd or Range(0, 0), times)
     price = f"${usd.least:.2f} – ${usd.most:.2f}" if is_priced else words.price_unknown
     counts = {"questions": len(questions), "sessions": sessions, "recorded": recorded}
     line = words.expected.format(**counts, calls=calls, tokens=tokens, price=price)
-    return line + (words.judge_expected.format(most=judgement[2]) if judgement else "")
+    if judgement:
+        line += words.judge_expected.format(most=judgement[2])
+    if unpriced:
+        line += "\n" + words.no_limit.format(platforms=", ".join(unpriced))
+    return line
 
 
 def _add(total: Range, more: Range, times: Range) -> Range:

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 import click
 
 from moothall.domain.facts import Language
+from moothall.domain.roster import Seat, name_platform
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
-from moothall.errors import BadSetting
+from moothall.errors import BadRoster, BadSetting
 from moothall.locale.catalogues import REQUIREMENT, SHARED_REPORT
 from moothall.reports.decision import Decision
 from moothall.surfaces.cli import output
@@ -30,6 +31,16 @@ def check_required(required: Sequence[str], options: Iterable[str] = ()) -> None
         if normalize_label(choice) not in known:
             raise BadSetting(
                 f"--require {choice!r}: not one of the options: {', '.join(known.values())}"
+            )
+
+
+def check_gate_seats(required: Sequence[str], seats: Iterable[Seat]) -> None:
+    """Raises BadRoster where the embedded model would sit in a gate."""
+    for seat in seats if required else ():
+        if name_platform(seat.platform) == "embedded":
+            raise BadRoster(
+                f"--require: seat {seat.id!r} is the embedded model, which is too small for a gate; "
+                "seat another model: --model PROVIDER:MODEL"
             )
 
 

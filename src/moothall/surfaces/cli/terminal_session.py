@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from rich.text import Text
 
-from moothall.app.estimates import SessionEstimate, estimate_session
+from moothall.app.estimates import SessionEstimate, estimate_session, warn_unpriced
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.session_options import Options
@@ -42,7 +42,7 @@ from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.requirement import judge_decision
+from moothall.surfaces.cli.requirement import check_gate_seats, judge_decision
 
 _MODEL_KINDS: Final = frozenset({ACP, ADDRESS, COMMAND, EMBEDDED, MODEL})
 """The kinds of seats that a model fills, also within an agent."""
@@ -270,10 +270,12 @@ def open_and_hold(
             if runs is not None:
                 check_writable(runs)
             planned = await moot.plan_session(topic, **options)
+            check_gate_seats(hold.required, planned.opened.seats)
             if not hold.quiet:
                 print_left_out(planned)
             if not (hold.as_json or hold.quiet):
                 print_models(moot, planned)
+            warn_of_price(moot, planned.opened)
             terminal.session = await open_planned(moot, planned)
             if not (hold.as_json or hold.quiet):
                 await terminal.print_earlier(moot, topic)
@@ -368,6 +370,12 @@ def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str
         calls=estimate.calls, path=estimate.path, tokens=estimate.tokens, price=price
     )
     return [line, *(f"  {note}" for note in estimate.notes)]
+
+
+def warn_of_price(moot: Moot, opened: Opened) -> None:
+    """Say where a limit in money cannot stop a session."""
+    if warning := warn_unpriced(opened, moot.seating.kinds):
+        output.print_note(warning)
 
 
 def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:
