@@ -127,7 +127,10 @@ def read_known(session: str, require: list[str], sarif: Path) -> tuple[int, str]
     summary = call_moot("export", session, "summary")
     if summary.returncode:
         return None
-    sarif.write_text(call_moot("export", session, "sarif").stdout, encoding="utf-8")
+    exported = call_moot("export", session, "sarif")
+    # Without a verdict there is none: an empty one would close the alerts of earlier runs.
+    if exported.returncode == 0:
+        sarif.write_text(exported.stdout, encoding="utf-8")
     return shown.returncode, summary.stdout
 
 
@@ -194,6 +197,8 @@ def main() -> int:
         parser.error("give one of --range and --diff")
     words = ["--range", given.span] if given.diff is None else ["--diff", given.diff]
     require = [word for choice in given.require for word in ("--require", choice)]
+    # What an earlier run wrote there is not of this one.
+    Path(given.sarif).unlink(missing_ok=True)
     pull = find_pull(given.pull, os.environ.get("GITHUB_REF", ""))
     session, known = (
         f"review-{pull or 0}-{os.environ.get('GITHUB_SHA', '')[:12] or os.getpid()}",
@@ -220,7 +225,9 @@ def main() -> int:
             print(body)
         else:
             print(f"comment: {forge.write_comment(pull, body, given.author)}", file=sys.stderr)
-        if given.upload:
+        if given.upload and not Path(given.sarif).exists():
+            print("review.py: without a verdict nothing is uploaded", file=sys.stderr)
+        elif given.upload:
             text = Path(given.sarif).read_text(encoding="utf-8")
             forge.upload_sarif(
                 text, os.environ.get("GITHUB_SHA", ""), os.environ.get("GITHUB_REF", "")

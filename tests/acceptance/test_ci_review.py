@@ -86,12 +86,13 @@ def forge() -> Iterator[StandIn]:
 
 
 def _run(
-    folder: Path, forge: StandIn, *words: str, findings: list[dict[str, Any]]
+    folder: Path, forge: StandIn, *words: str, findings: list[dict[str, Any]], raw: str = ""
 ) -> subprocess.CompletedProcess[str]:
     settled = [{"stands": [{"finding": 1, "stand": "dispute", "reason": "It is validated."}]}]
+    said: list[dict[str, Any]] = [{"raw": raw}] * 3 if raw else [{"findings": findings}]
     board = write_script(
         folder / "board.toml",
-        {seat: {"inspect": [{"findings": findings}], "settle": settled} for seat in "ab"},
+        {seat: {"inspect": said, "settle": settled} for seat in "ab"},
     )
     (folder / "change.diff").write_text(DIFF, encoding="utf-8")
     environ = {
@@ -181,3 +182,16 @@ def test_the_comment_holds_a_code_by_which_the_author_answers(
     [updated] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
     assert "**approve**" in updated
     assert "moot join" not in updated
+
+
+def test_a_review_without_a_verdict_uploads_nothing(tmp_path: Path, forge: StandIn) -> None:
+    """G-1: an upload without results would close the alerts of earlier runs; what such a run left behind is not uploaded."""
+    (tmp_path / "moot-review.sarif").write_text('{"runs": []}', encoding="utf-8")
+    done = _run(tmp_path, forge, "--upload", findings=[], raw="Fine, I think.")
+    assert done.returncode == 0, done.stderr
+    assert "without a verdict nothing is uploaded" in done.stderr
+    assert "moot-review.sarif was not written: without a verdict there is no SARIF" in done.stderr
+    assert forge.uploads == []
+    assert not (tmp_path / "moot-review.sarif").exists()
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "half of the seats or more did not read all of the change" in own

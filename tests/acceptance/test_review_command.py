@@ -253,3 +253,37 @@ def test_a_gate_is_undecided_where_a_finding_may_be_lost(
     assert list(Draft202012Validator(schema).iter_errors(decision)) == []
     assert cli("show", "s", "--require", "approve", code=4).err == shown.err.splitlines()[-1] + "\n"
     cli("review", *words[:-1], "t")
+
+
+def test_a_parked_review_writes_no_sarif(cli: Cli) -> None:
+    """G-1: not by --sarif, nor by an export; the Markdown says that it goes on."""
+    seats = [*_seat(cli, a=NONE), "--seat", "eve=mailbox", "--session", "s"]
+    words = ["--diff", "change.diff", *seats, "--sarif", "o.sarif", "--markdown", "o.md"]
+    done = cli("review", *words, code=3)
+    assert "o.sarif was not written: without a verdict there is no SARIF" in done.err
+    assert not (cli.cwd / "o.sarif").exists()
+    assert (cli.cwd / "o.md").exists()
+    assert "no SARIF without a verdict" in cli("export", "s", "sarif", code=2).err
+    cli("answer", "s", "none", "--seat", "eve")
+    cli("resume", "s", "--require", "approve")
+    assert '"results": []' in cli("export", "s", "sarif").out
+
+
+def test_the_embedded_model_neither_reviews_nor_gates(cli: Cli) -> None:
+    """G-1: where it is all that there is, nobody is found; named, it is refused in one sentence, also where it would take over."""
+    weights = cli.cwd / "home" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    weights.parent.mkdir(parents=True)
+    weights.touch()
+    review = ["review", "--diff", "change.diff", "--no-check"]
+    assert "has no platform, and none was found" in cli(*review, code=2).err
+    refused = "the embedded model cannot review: it is too small to find faults"
+    for seats in (["--model", "embedded"], ["--seat", "a=Embedded"], ["--seat", "a=embedded?x=1"]):
+        done = cli(*review, *seats, code=2)
+        assert refused in done.err
+        assert done.err.count("\n") == 1
+    words = ["--model", "embedded", "--option", "yes", "--require", "yes", "--no-check"]
+    done = cli("run", "Ship?", *words, code=2)
+    assert "the embedded model, which is too small for a gate" in done.err
+    assert json.loads(cli("list", "--json").out)["sessions"] == []
+    cli(*review, "--seat", "a=mailbox", "--session", "s", code=3)
+    assert refused in cli("resume", "s", "--swap", "a=embedded", code=2).err

@@ -561,3 +561,16 @@ def test_the_report_of_no_language_hides_what_was_not_counted() -> None:
             assert words.unquoted in text
             assert INVENTED.claim in text
             assert words.uncertain in text
+
+
+def test_two_faults_that_one_seat_raised_on_a_line_stay_two() -> None:
+    """G-1: each seat holds what it said, whatever the order; what it said twice word for word counts once."""
+    injection = replace(QUERY, claim="A name with a quote changes the query of the database.")
+    password = replace(QUERY, claim="The password of the database is committed in the code.")
+    again = replace(password, claim="The committed password of the database is in the code.")
+    board = Board("a", "b", "c", "d").raises(
+        a=(injection, password, injection), b=(again, injection), c=(password,), d=()
+    )
+    claims = {each.claim.split()[1]: each.held_by for each in board.decision.findings or ()}
+    assert sorted(claims.values()) == [("a", "b"), ("a", "b", "c")]
+    assert claims["name"] == ("a", "b")

@@ -7,6 +7,8 @@ import pytest
 from tests.support.sarif import list_sarif_faults
 from tests.unit.test_review_rules import QUERY, Board
 
+from moothall.domain.facts import CloseCalled
+from moothall.errors import BadSetting
 from moothall.features.review.plugin import REVIEW
 
 NAMES = [
@@ -55,3 +57,14 @@ def test_lines_are_in_order_where_a_file_is_changed_twice() -> None:
         each["locations"][0]["physicalLocation"]["region"]["endLine"]
         for each in sarif["runs"][0]["results"]
     ] == [90]
+
+
+def test_without_a_verdict_there_is_no_sarif() -> None:
+    """G-1: forges take what an empty one does not name for mended. An outage, a tie and too few readers mend nothing."""
+    waiting = Board("a", "b").raises(a=(QUERY,))
+    incomplete = Board("a", "b").raises(a=()).loses("b")
+    stopped = Board("a", "b").raises(a=()).put(CloseCalled())
+    for board in (Board("a", "b"), waiting, incomplete, stopped):
+        assert not board.decision.choice
+        with pytest.raises(BadSetting, match="no SARIF without a verdict"):
+            REVIEW.export(board.tell(), "sarif")

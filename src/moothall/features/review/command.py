@@ -12,10 +12,12 @@ from moothall.app.opening import open_planned
 from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.session_options import Options
 from moothall.disk.private import open_output
+from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting
 from moothall.features.review.facts import Verdict
 from moothall.features.review.material import build_review_options, describe_parts, read_reviewed
+from moothall.features.review.words import REVIEW_REPORT
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.requirement import check_gate_seats, check_required
@@ -99,7 +101,9 @@ def review(
             warn_of_price(moot, plan.opened)
             terminal.session = await open_planned(moot, plan)
             code = await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
-            await _write_forms(moot, terminal.session, {"sarif": sarif, "summary": markdown})
+            await _write_forms(
+                moot, terminal.session, {"sarif": sarif, "summary": markdown}, plan.opened.language
+            )
         # Advice: a review that ended without a verdict has still said what it saw.
         return output.DONE if code == output.UNDECIDED and not hold.required else code
 
@@ -112,9 +116,15 @@ def _check_folders(*names: str | None) -> None:
             raise BadSetting(f"{name} cannot be written: there is no such folder")
 
 
-async def _write_forms(moot: Moot, session: str, files: dict[str, str | None]) -> None:
+async def _write_forms(
+    moot: Moot, session: str, files: dict[str, str | None], language: Language
+) -> None:
+    decision = await moot.decision(session)
     for form, name in files.items():
         if name is None:
+            continue
+        if form == "sarif" and not decision.choice:
+            output.print_note(REVIEW_REPORT[language].no_sarif.format(file=name))
             continue
         text = await moot.export(parse_session_id(session), form)
         try:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from moothall.domain.quotations import fold_quotation
 from moothall.domain.safe_text import dump_json
+from moothall.errors import BadSetting
 from moothall.features.review.facts import Concern
 from moothall.features.review.timeline import ReviewTimeline, build_decision
 from moothall.reports.decision import DecidedFinding
@@ -16,8 +17,15 @@ _LEVELS: Final = {"critical": "error", "major": "error", "minor": "warning", "no
 
 
 def render_sarif(timeline: ReviewTimeline) -> str:
-    """Render what was upheld or left open; what was dropped, or quotes what is not there, is no result."""
+    """Render what was upheld; what was dropped, or quotes what is not there, is no result.
+
+    Raises BadSetting without a verdict: forges take the alerts that a run does not name for mended.
+    """
     decision = build_decision(timeline)
+    if not decision.choice:
+        raise BadSetting(
+            "there is no SARIF without a verdict: it would close the alerts of earlier runs"
+        )
     concerns = list(get_args(Concern))
     results = [
         _build_result(each, concerns)

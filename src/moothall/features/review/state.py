@@ -203,21 +203,23 @@ class _PlacedFinding:
 
 
 def merge_findings(state: Review) -> tuple[facts.MergedFinding, ...]:
-    """Make one finding of all that say the same of the same lines; those with evidence stand first in each file."""
+    """Make one finding of what several seats say alike of the same lines; those with evidence stand first in each file.
+
+    What one seat raises apart stays apart: it means two faults.
+    """
     change = read_change(state.opened.subject.context)
     placed = [
         _PlacedFinding(seat, each, locate_evidence(change, each.file, each.line, each.evidence))
-        for seat, each in state.raised
+        # Word for word the same, it was said twice.
+        for seat, each in dict.fromkeys(state.raised)
     ]
     groups: list[list[_PlacedFinding]] = []
     for each in placed:
-        group = next(
-            (group for group in groups if any(_is_same(each, other) for other in group)), None
-        )
-        if group is None:
-            groups.append([each])
+        alike = [group for group in groups if _belongs_to(each, group)]
+        if alike:
+            max(alike, key=lambda group: _measure_likeness(each, group)).append(each)
         else:
-            group.append(each)
+            groups.append([each])
     order = {file.name: at for at, file in enumerate(change)}
     groups.sort(
         key=lambda group: (
@@ -227,6 +229,15 @@ def merge_findings(state: Review) -> tuple[facts.MergedFinding, ...]:
         )
     )
     return tuple(_merge_group(number, group) for number, group in enumerate(groups, 1))
+
+
+def _belongs_to(one: _PlacedFinding, group: Sequence[_PlacedFinding]) -> bool:
+    is_own = any(other.seat == one.seat for other in group)
+    return not is_own and any(_is_same(one, other) for other in group)
+
+
+def _measure_likeness(one: _PlacedFinding, group: Sequence[_PlacedFinding]) -> float:
+    return max(measure_by_words(one.raised.claim, [other.raised.claim for other in group]))
 
 
 def _is_same(one: _PlacedFinding, other: _PlacedFinding) -> bool:
