@@ -28,7 +28,8 @@ max_rejections = 2
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files
 from itertools import cycle
@@ -48,6 +49,8 @@ from moothall.errors import BadSetting, FolderUnwritable, MootError
 from moothall.locale.catalogues import PIPELINE_PROMPT
 from moothall.locale.texts import DEFAULT_LANGUAGE, find_translation
 from moothall.participants.record_writer import ensure_folder
+from moothall.ports.feature import SessionFolder
+from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.pipeline.facts import Step
 
 if TYPE_CHECKING:
@@ -205,6 +208,20 @@ def build_pipeline_options(pipeline: PipelineFile, options: Options) -> Options:
         "settings": {**pipeline.settings, **(options.get("settings") or {})},
     }
     return {**own, **options, **fixed}
+
+
+@asynccontextmanager
+async def keep_artefacts(
+    moot: "Moot", plugin: AnyPlugin, session: str, base: Path | None = None
+) -> AsyncIterator[SessionFolder]:
+    """Write the artefacts of a pipeline that has run here. They lie in the project, whatever the parent folder is."""
+    folder = SessionFolder()
+    yield folder
+    try:
+        folder.path = await write_artefacts(moot, session)
+    except FolderUnwritable as error:
+        # The session itself is whole: `moot export SESSION artefacts` has them.
+        folder.fault = str(error)
 
 
 async def write_artefacts(moot: "Moot", session: str) -> Path | None:

@@ -20,6 +20,7 @@ from moothall.domain.facts import Closed, Language
 from moothall.domain.ids import parse_session_id
 from moothall.engine.context import EntryAdded
 from moothall.errors import BadSetting, FolderUnwritable
+from moothall.ports.feature import SessionFolder
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.reports.files import (
@@ -61,12 +62,12 @@ def _explain_unwritable(base: Path) -> Iterator[None]:
         ) from cause
 
 
-class RunFolder:
+class RunFolder(SessionFolder):
     """The folder of one session below `base`; the first write creates it, or finds it again."""
 
     def __init__(self, base: Path) -> None:
+        super().__init__()
         self.base = base
-        self.path: Path | None = None
         self._written: dict[tuple[str, ...], str] = {}
         self._seq = 0
         self._lock = Lock()
@@ -172,13 +173,11 @@ async def stream_apart(
 @asynccontextmanager
 async def keep_run_folder(
     moot: Moot, plugin: AnyPlugin, session: str, base: Path | None = None
-) -> AsyncIterator[RunFolder | None]:
-    """Maintain the folder of a session while it runs here; None for a protocol without one, and for a demo."""
-    if (
-        plugin.name != "swarm"
-        or (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.demo
-    ):
-        yield None
+) -> AsyncIterator[SessionFolder]:
+    """Maintain the folder of a swarm while it runs here; a demo has none."""
+    snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+    if snapshot.session_state.opened.demo:
+        yield SessionFolder()
         return
     folder = RunFolder(base or Path(RUNS))
     keeper = asyncio.create_task(_write_rounds(moot, plugin, session, folder))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,16 @@ class OpenerRow:
     """The protocol of its sessions."""
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Options that the opener sets itself, each with the reason and what to use instead."""
+
+
+@dataclass(slots=True)
+class SessionFolder:
+    """What a feature writes for a session that runs here."""
+
+    path: Path | None = None
+    """The folder; None while nothing is written."""
+    fault: str = ""
+    """Why it could not be written. The session is whole without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +78,9 @@ class Feature:
     """What compares texts (`Similarity`), by the name that a setting gives it."""
     live_views: Mapping[str, str] = field(default_factory=dict)
     """What a terminal shows while a session of a protocol runs (`MovingView`), by protocol; a list of its seats where there is none."""
+    session_folders: Mapping[str, str] = field(default_factory=dict)
+    """What writes files of a session that runs here, by protocol: an asynchronous context manager that takes the `Moot`, the plugin,
+    the session and the parent folder that was chosen (or None), and gives a `SessionFolder`."""
     panels: str = ""
     """The folder of its shipped panels (`reviewers.en.toml`) within the package."""
     help: str = ""

@@ -27,5 +27,6 @@ FEATURE: Final = Feature(
             summary="Run a task through steps: one agent at a time, with artefacts, validation gates and consultations.",
         ),
     ),
+    session_folders={"pipeline": "app.pipelines:keep_artefacts"},
     operations=("surfaces.api.pipelines:METHODS",),
 )

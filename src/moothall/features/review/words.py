@@ -53,6 +53,7 @@ class ReviewReportText(SharedReportText):
     losses_raised: str
     unquoted: str
     unread: str
+    no_sarif: str
     verdicts: Mapping[str, str]
     no_verdict: Mapping[str, str]
     doubts: Mapping[str, str]

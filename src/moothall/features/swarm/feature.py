@@ -28,5 +28,6 @@ FEATURE: Final = Feature(
         ),
     ),
     operations=("surfaces.api.swarm:METHODS",),
+    session_folders={"swarm": "app.swarm_runs:keep_run_folder"},
     live_views={"swarm": "surfaces.cli.swarm_view:SwarmView"},
 )

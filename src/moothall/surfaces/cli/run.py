@@ -15,7 +15,7 @@ from moothall.app.special_sessions import (
     build_consultation_options,
     build_swarm_options,
 )
-from moothall.app.swarm_runs import RUNS
+from moothall.app.swarm_runs import RUNS, check_writable
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import find_asked_seat, parse_session_id
 from moothall.engine.context import EntryAdded
@@ -129,7 +129,6 @@ def consult(
 @click.option(
     "--runs",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path(RUNS),
     help=f"The parent folder of the run. Default: {RUNS}.",
 )
 @session_options("swarm")
@@ -138,7 +137,7 @@ def swarm(
     task: str,
     agents: int | None,
     timeout: float | None,
-    runs: Path,
+    runs: Path | None,
     options: Options,
     hold: HoldOptions,
     **settings: Any,
@@ -156,6 +155,8 @@ def swarm(
     def prepare() -> tuple[str, Options]:
         if timeout is not None and "time" in options:
             raise BadSetting("--timeout: --time is given as well; give one of them")
+        if not hold.dry_run:
+            check_writable(runs or Path(RUNS))
         time = options.get("time") or (DEFAULT_TIME if timeout is None else timeout * 60)
         return task, build_swarm_options({**options, "time": time}, agents, settings)
 

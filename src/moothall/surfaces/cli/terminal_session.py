@@ -7,7 +7,7 @@ import sys
 import termios
 import tty
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,21 +16,23 @@ from typing import Any, Final, NoReturn, TypeVar
 from rich.text import Text
 
 from moothall.app.estimates import SessionEstimate, estimate_session, warn_unpriced
+from moothall.app.features import load_place
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, open_planned
+from moothall.app.plugins import load_all_features
 from moothall.app.session_options import Options
-from moothall.app.swarm_runs import RUNS, check_writable, keep_run_folder
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EntryAdded
-from moothall.errors import FolderUnwritable, ProviderRefused
+from moothall.errors import ProviderRefused
 from moothall.locale.catalogues import DISCOVERY, SESSION_COMMAND, SHARED_REPORT
 from moothall.participants.kinds import ADDRESS, MODEL, SeatRequest
 from moothall.participants.platforms import describe_model
 from moothall.participants.script import Pacer, make_demo
+from moothall.ports.feature import SessionFolder
 from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
@@ -78,11 +80,7 @@ class TerminalSession(PersonScreen):
     def describe_stop(self) -> str:
         if not self.session:
             return "\nStopped. Nothing was recorded."
-        runs = (
-            f" --runs {shlex.quote(str(self.runs))}"
-            if self.runs is not None and str(self.runs) != RUNS
-            else ""
-        )
+        runs = "" if self.runs is None else f" --runs {shlex.quote(str(self.runs))}"
         return "\n" + SESSION_COMMAND[self._language].stopped.format(
             session=f"{self.session}{runs}"
         )
@@ -106,24 +104,26 @@ class TerminalSession(PersonScreen):
         """Run the session, show it, print the decision, and return the exit code."""
         plugin = await moot.load_plugin(self.session)
         await self.load_language(moot)
-        async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
+        async with self._keep_folder(moot, plugin) as folder:
             code = await self._run_and_show(moot, plugin, as_json=as_json, wait=wait)
-        path = folder.path if folder is not None else await self._write_artefacts(moot, plugin)
-        if path is not None and not (as_json or self.is_quiet):
-            output.print_line(f"{path}/")
+        if folder.fault:
+            output.print_note(folder.fault)
+        if folder.path is not None and not (as_json or self.is_quiet):
+            output.print_line(f"{folder.path}/")
         return code
 
-    async def _write_artefacts(self, moot: Moot, plugin: AnyPlugin) -> Path | None:
-        if plugin.name != "pipeline":
-            return None
-        from moothall.app.pipelines import write_artefacts
-
-        try:
-            return await write_artefacts(moot, self.session)
-        except FolderUnwritable as error:
-            # The session itself is whole: `moot export SESSION artefacts` has them.
-            output.print_note(str(error))
-            return None
+    def _keep_folder(
+        self, moot: Moot, plugin: AnyPlugin
+    ) -> AbstractAsyncContextManager[SessionFolder]:
+        """What writes the files of the session while it runs here."""
+        for feature in load_all_features():
+            if plugin.name in feature.session_folders:
+                keep = load_place(feature, feature.session_folders[plugin.name])
+                kept: AbstractAsyncContextManager[SessionFolder] = keep(
+                    moot, plugin, self.session, self.runs
+                )
+                return kept
+        return nullcontext(SessionFolder())
 
     async def _run_and_show(
         self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: float
@@ -258,7 +258,7 @@ def open_and_hold(
 ) -> NoReturn:
     """Open the session that `prepare` returns (topic and options), hold it here, and end the process with its exit code.
 
-    `runs` is where a swarm writes its folder; `describe` adds lines to the plan of a dry run.
+    `runs` is the parent folder of what the protocol writes; `describe` adds lines to the plan of a dry run.
     """
     terminal = TerminalSession(runs=runs, required=hold.required, is_quiet=hold.quiet)
 
@@ -267,8 +267,6 @@ def open_and_hold(
             topic, options = prepare()
             if hold.dry_run:
                 return await _print_plan(moot, topic, options, describe, as_json=hold.as_json)
-            if runs is not None:
-                check_writable(runs)
             planned = await moot.plan_session(topic, **options)
             check_gate_seats(hold.required, planned.opened.seats)
             if not hold.quiet:
