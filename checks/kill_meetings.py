@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from moothall import Moot
-from moothall.app.demos import Demo, build_demo_options, list_demos
 from moothall.app.panels import Panel
 from moothall.app.verification import LedgerVerifier
+from moothall.features.demos.shipped import Demo, build_demo_options, list_demos
 from moothall.participants.script import find_script
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Unpack
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
     from moothall.app.panels import Panel
-    from moothall.app.pipelines import build_pipeline_options, load_pipeline
     from moothall.app.session_options import Options
     from moothall.app.shared_runner import run_worker
     from moothall.domain.effects import Brief
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from moothall.domain.topic import ContextFile, Topic
     from moothall.engine.context import EntryAdded, Event, SeatWaiting, TextDelta
     from moothall.errors import BadAnswer, CallerError, MootError, WorldError
+    from moothall.features.pipeline.files import build_pipeline_options, load_pipeline
     from moothall.reports.decision import Decision, Dissent, SourcedClaim
 else:
     # Loaded on first use: a program that imports one module of Moot does not import all of them.
@@ -38,8 +38,8 @@ else:
         "TextDelta": "engine.context",
         "Topic": "domain.topic",
         "WorldError": "errors",
-        "build_pipeline_options": "app.pipelines",
-        "load_pipeline": "app.pipelines",
+        "build_pipeline_options": "features.pipeline.files",
+        "load_pipeline": "features.pipeline.files",
         "run_worker": "app.shared_runner",
     }
 

@@ -9,8 +9,8 @@ import pytest
 from tests.acceptance.doors import Cli, held, until
 from tests.support.model_provider import ModelProvider
 
-from moothall.app.bench_questions import load_questions
-from moothall.app.bench_runs import BenchPlan, BenchResult, BenchRun
+from moothall.features.bench.questions import load_questions
+from moothall.features.bench.runs import BenchPlan, BenchResult, BenchRun
 from moothall_testkit.stub_server import Request, Step, StubReply
 
 MODELS = ["--model", "openai:skilled", "--model", "openai:guessing"]

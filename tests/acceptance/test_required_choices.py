@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.acceptance.doors import SCENES, Cli, seat_words, write_script
 
-from moothall.app.demos import list_demos
+from moothall.features.demos.shipped import list_demos
 from moothall.surfaces.cli.main import LazyCommand, main
 
 ACCORD = [

@@ -27,9 +27,9 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import moothall
-from moothall.app.demos import list_demos
 from moothall.app.panels import index_presets
 from moothall.app.plugins import load_kinds, load_plugins
+from moothall.features.demos.shipped import list_demos
 from moothall.participants.semantic_similarity import encode_texts
 from moothall.surfaces.api.methods import add_other_methods
 from moothall.surfaces.cli.main import LazyCommand, main

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from tests.browser.meetings import environ_of, run_apart
 
-from moothall.app.demos import build_demo_options, load_demo
 from moothall.app.moot import Moot
 from moothall.app.panels import Panel
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile
+from moothall.features.demos.shipped import build_demo_options, load_demo
 from moothall.participants.script import find_script
 
 TRAP: Final = "window.__moot_trap=(window.__moot_trap||0)+1"

@@ -12,10 +12,10 @@ from typing import Any, Final, TypeVar
 
 from tests.acceptance.server import Client, Server
 
-from moothall.app.demos import build_demo_options, load_demo
 from moothall.app.moot import Moot
 from moothall.app.panels import Panel
 from moothall.domain.facts import Language
+from moothall.features.demos.shipped import build_demo_options, load_demo
 from moothall.participants.script import find_script
 
 PROTOCOLS: Final = (

@@ -16,7 +16,7 @@ from tests.acceptance.doors import DEADLINE, Cli
 
 import moothall
 from moothall.app.panels import parse_panel
-from moothall.app.pipelines import parse_pipeline
+from moothall.features.pipeline.files import parse_pipeline
 from moothall.participants.recipes import find_recipe
 from moothall.surfaces.cli.arguments import SessionName
 from moothall.surfaces.cli.main import main

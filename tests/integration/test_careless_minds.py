@@ -8,13 +8,13 @@ import pytest
 from tests.unit.test_gate_verdicts import APPROVALS, NEITHER, REJECTIONS
 
 from moothall.app.moot import Moot
-from moothall.app.pipelines import build_pipeline_options, load_pipeline
 from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, Reply, SeatLost
+from moothall.features.pipeline.facts import VerdictGiven
+from moothall.features.pipeline.files import build_pipeline_options, load_pipeline
 from moothall.participants.function import AnswerFunction
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.pipeline.facts import VerdictGiven
 from moothall.protocols.swarm.facts import BarrierPassed, Reported
 from moothall.reports.decision import Decision
 from moothall_testkit.careless_model import FAULTS, CarelessModel

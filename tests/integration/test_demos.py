@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.support.play_persona import MeetingRun, build_seat
 
-from moothall.app.demos import Demo, build_demo_options, list_demos, load_demo
 from moothall.app.moot import Moot
 from moothall.domain.facts import Entry, Language, SeatLost, SessionResumed
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.errors import BadRoster, BadScript, BadSetting
+from moothall.features.demos.shipped import Demo, build_demo_options, list_demos, load_demo
 from moothall.participants.script import Pacer, list_scripts, make_demo
 from moothall.protocols.consultation.facts import ConsultationRefused
 from moothall.protocols.persona.facts import StandTaken

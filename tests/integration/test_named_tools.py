@@ -17,12 +17,12 @@ from moothall.domain.facts import Reply
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, ProviderRefused
+from moothall.features.pipeline.operations import PipelineParams
 from moothall.reports.decision import Decision
 from moothall.surfaces.api.method import Call, Caller, ServerContext
 from moothall.surfaces.api.session_options import (
     ConsultationParams,
     OpenerParams,
-    PipelineParams,
     RunParams,
     SwarmParams,
     collect_options,

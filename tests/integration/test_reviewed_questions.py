@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from moothall import Moot
-from moothall.app.bench_questions import BenchQuestion, list_reviewed_questions
 from moothall.errors import BadSetting
+from moothall.features.bench.questions import BenchQuestion, list_reviewed_questions
 from moothall.memory.facts import DecisionRecorded
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

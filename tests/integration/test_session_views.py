@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from moothall.app.demos import build_demo_options, list_demos
 from moothall.app.moot import Moot
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadSetting, NotAllowed
+from moothall.features.demos.shipped import build_demo_options, list_demos
 from moothall.ledgers.memory import MemoryLedger
 from moothall.reports import quotations
 from moothall.surfaces.api.method import Call, Caller

@@ -14,7 +14,7 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import ReadingRule, Reply, SeatLost, list_worded_choices
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadAnswer
-from moothall.protocols.pipeline.rules import RULES
+from moothall.features.pipeline.rules import RULES
 
 SENTENCE = "OK, I oppose this."
 

@@ -17,6 +17,14 @@ from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Opened
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
+from moothall.features.pipeline.facts import (
+    Artefact,
+    GateVerdict,
+    PipelineOpened,
+    PipelineSettings,
+    Step,
+)
+from moothall.features.pipeline.plugin import PIPELINE
 from moothall.protocols.consultation.facts import (
     Advice,
     ConsultationAnswered,
@@ -32,14 +40,6 @@ from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE
 from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.pipeline.facts import (
-    Artefact,
-    GateVerdict,
-    PipelineOpened,
-    PipelineSettings,
-    Step,
-)
-from moothall.protocols.pipeline.plugin import PIPELINE
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.swarm.plugin import SWARM
 from moothall_testkit.rulebook_contract import (

@@ -25,6 +25,7 @@ from moothall.domain.facts import (
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR
 from moothall.errors import BadAnswer
+from moothall.features.pipeline.facts import GateVerdict
 from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.protocols.consultation.facts import (
     FORMS,
@@ -46,7 +47,6 @@ from moothall.protocols.consultation.prompts import (
 from moothall.protocols.consultation.rules import MAX_FILINGS, ConsultingRulebook
 from moothall.protocols.consultation.state import Consultation, ConsultingState
 from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.pipeline.facts import GateVerdict
 from moothall.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.roundtable.plugin import open_session as conference

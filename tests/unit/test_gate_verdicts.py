@@ -8,8 +8,8 @@ from tests.unit.test_pipeline_rules import CHECK, MODEL, Line
 from moothall.codec.answers import parse_answer
 from moothall.codec.schemas import build_request_schema, build_user_prompt
 from moothall.errors import BadAnswer
-from moothall.protocols.pipeline.facts import Artefact, GateVerdict, WorkDone
-from moothall.protocols.pipeline.rules import RULES
+from moothall.features.pipeline.facts import Artefact, GateVerdict, WorkDone
+from moothall.features.pipeline.rules import RULES
 
 APPROVALS = (
     "APPROVED",

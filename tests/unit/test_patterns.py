@@ -48,7 +48,7 @@ MATCHED = {
     "moothall.protocols.consultation.facts._FROM",
     "moothall.protocols.consultation.facts._UNKNOWN",
     "moothall.protocols.persona.facts._REFERENCE",
-    "moothall.protocols.pipeline.facts._VERDICT",
+    "moothall.features.pipeline.facts._VERDICT",
     "moothall.protocols.roundtable.files._SKIPPED",
     "moothall.surfaces.api.chat_request._TASK",
     "moothall.surfaces.api.chat_request._TITLE_ZH",

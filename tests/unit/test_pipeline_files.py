@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from moothall.app.pipelines import (
+from moothall.app.session_options import Options
+from moothall.codec.schemas import get_adapter
+from moothall.errors import BadSetting
+from moothall.features.pipeline.facts import Step
+from moothall.features.pipeline.files import (
     build_pipeline_options,
     list_shipped,
     load_pipeline,
     parse_pipeline,
 )
-from moothall.app.session_options import Options
-from moothall.codec.schemas import get_adapter
-from moothall.errors import BadSetting
-from moothall.protocols.pipeline.facts import Step
 
 AGENT = '[[agent]]\nid = "ada"\nplatform = "mailbox"\n'
 STEP = '[[step]]\nname = "plan"\nagent = "ada"\ntask = "Plan it."\n'

@@ -11,8 +11,7 @@ from moothall.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
 from moothall.errors import BadSetting
-from moothall.ports.plugin import Plan
-from moothall.protocols.pipeline.facts import (
+from moothall.features.pipeline.facts import (
     Artefact,
     GateVerdict,
     PipelineClosed,
@@ -22,9 +21,10 @@ from moothall.protocols.pipeline.facts import (
     VerdictGiven,
     WorkDone,
 )
-from moothall.protocols.pipeline.plugin import PIPELINE, open_session
-from moothall.protocols.pipeline.rules import RULES
-from moothall.protocols.pipeline.state import Pipeline
+from moothall.features.pipeline.plugin import PIPELINE, open_session
+from moothall.features.pipeline.rules import RULES
+from moothall.features.pipeline.state import Pipeline
+from moothall.ports.plugin import Plan
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MODEL = Step(name="model", agent="ada", task="Model it.")

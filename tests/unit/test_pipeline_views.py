@@ -10,8 +10,8 @@ from tests.unit.test_pipeline_rules import CHECK, MODEL, PAPER, START, Line
 
 from moothall.domain.facts import Entry, InputGiven, Language, SeatLost, SessionCancelled
 from moothall.domain.ids import SessionId
-from moothall.protocols.pipeline.plugin import PIPELINE
-from moothall.protocols.pipeline.timeline import PipelineTimeline
+from moothall.features.pipeline.plugin import PIPELINE
+from moothall.features.pipeline.timeline import PipelineTimeline
 from moothall.reports.plain_text import render_decision_lines
 from moothall_testkit.snapshots import check_snapshot
 

@@ -1,11 +1,11 @@
 """Ways of deciding, compared: facts in, figures out (G-3)."""
 
-from moothall.app.bench_questions import BenchQuestion
-from moothall.app.bench_runs import count_votes
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
-from moothall.scoring.trials import Trial, compare_pairs, recommend, sum_up
+from moothall.features.bench.questions import BenchQuestion
+from moothall.features.bench.runs import count_votes
+from moothall.features.bench.trials import Trial, compare_pairs, recommend, sum_up
 
 
 def build_way(rights: str, confidence: float | None = None, calls: int = 1) -> dict[str, Trial]:

@@ -10,6 +10,7 @@ from moothall.ports.feature import CommandRow, Feature, OpenerRow
 ENTRY_POINT: Final = "moothall.features"
 """By this entry point other distributions bring features."""
 OWN: Final = (
+    "demos",
     "consultation",
     "council",
     "persona",
@@ -17,6 +18,7 @@ OWN: Final = (
     "roundtable",
     "swarm",
     "review",
+    "bench",
     "notices",
 )
 """The folders of `moothall.features`, in the order in which lists show them."""

@@ -12,38 +12,6 @@ class AnswerFormText(Texts):
 
 ANSWER_FORM: Catalogue[AnswerFormText]
 
-class BenchText(Texts):
-    title: str
-    topic: str
-    figures: str
-    heads: tuple[str, ...]
-    differences: str
-    difference_heads: tuple[str, ...]
-    clear: str
-    unclear: str
-    sureness: str
-    sureness_label: str
-    sureness_heads: tuple[str, ...]
-    no_sureness: str
-    price_unknown: str
-    too_few: str
-    one_is_enough: str
-    use: str
-    progress: str
-    stopped: str
-    recorded: str
-    expected: str
-    no_limit: str
-    judge_expected: str
-    judged: str
-    judge_split: str
-    judge_wrong: str
-    judge_topic: str
-    judge_stances: tuple[str, ...]
-    unasked: Mapping[str, str]
-
-BENCH: Catalogue[BenchText]
-
 class ChatText(Texts):
     conversation: str
     begins: str
@@ -424,21 +392,6 @@ class CouncilReportText(SharedReportText):
 
 COUNCIL_REPORT: Catalogue[CouncilReportText]
 
-class DemoCommandText(Texts):
-    what: str
-    keys: str
-    listed: str
-    which: str
-    after: str
-    offer: str
-    first_way: str
-    second_way: str
-    agents: str
-    choose_way: str
-    go_on: str
-
-DEMO_COMMAND: Catalogue[DemoCommandText]
-
 class DerivedPersonText(Texts):
     words: str
     field: str
@@ -678,61 +631,6 @@ class PersonaReportText(SharedReportText):
     floors: Mapping[str, str]
 
 PERSONA_REPORT: Catalogue[PersonaReportText]
-
-class PipelinePersonText(Texts):
-    work: str
-    task: str
-    judge: str
-    judge_again: str
-    rejected: str
-    feedback: str
-    inputs: str
-    verdicts: Mapping[str, str]
-
-PIPELINE_PERSON: Catalogue[PipelinePersonText]
-
-class PipelinePromptText(Texts):
-    system: str
-    task: str
-    steps: str
-    step: str
-    gate: str
-    you: str
-    instructions: str
-    artefacts: str
-    artefact: str
-    feedback: str
-    inputs: str
-    now: str
-    work: str
-    validate: str
-    review: str
-    question: str
-    background: str
-    usual_partners: str
-
-PIPELINE_PROMPT: Catalogue[PipelinePromptText]
-
-class PipelineReportText(SharedReportText):
-    pipeline: str
-    decision: str
-    still_thinking: str
-    cancelled: str
-    no_decision: str
-    author: str
-    approved_by: str
-    at_step: str
-    rejected: str
-    lost: str
-    lost_line: str
-    steps: str
-    columns: tuple[str, ...]
-    states: Mapping[str, str]
-    verdicts: Mapping[str, str]
-    endings: Mapping[str, str]
-    then: Mapping[str, str]
-
-PIPELINE_REPORT: Catalogue[PipelineReportText]
 
 class PrecedentsText(Texts):
     heading: str

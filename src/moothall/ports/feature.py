@@ -14,7 +14,7 @@ class CommandRow:
     place: str
     """`module:attribute` of the click command, within the feature's package."""
     group: str
-    """The heading in `moot --help`: Ask, Take part, Look back, Remember, Serve or Extend."""
+    """The heading in `moot --help`: Ask, Take part, Look back, Remember, Serve or Extend; First for one that stands before all."""
     summary: str
     """The first sentence of its help. A test compares the two."""
     parent: str = ""

@@ -1,1 +1,1 @@
-"""Pipelines: the row. The code lies in `protocols`, `app` and `surfaces`, until it moves here."""
+"""Pipelines: a director takes a task through steps, one agent at a time, with validation gates in between."""

@@ -6,8 +6,8 @@ from moothall.ports.feature import CommandRow, Feature, OpenerRow
 
 FEATURE: Final = Feature(
     name="pipeline",
-    package="moothall",
-    protocols={"pipeline": "protocols.pipeline.plugin:PIPELINE"},
+    package="moothall.features.pipeline",
+    protocols={"pipeline": "plugin:PIPELINE"},
     openers=(
         OpenerRow(
             name="pipeline",
@@ -22,11 +22,11 @@ FEATURE: Final = Feature(
     commands=(
         CommandRow(
             name="pipeline",
-            place="surfaces.cli.pipeline:pipeline",
+            place="command:pipeline",
             group="Ask",
             summary="Run a task through steps: one agent at a time, with artefacts, validation gates and consultations.",
         ),
     ),
-    session_folders={"pipeline": "app.pipelines:keep_artefacts"},
-    operations=("surfaces.api.pipelines:METHODS",),
+    session_folders={"pipeline": "files:keep_artefacts"},
+    operations=("operations:METHODS",),
 )

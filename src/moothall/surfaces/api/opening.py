@@ -1,17 +1,16 @@
-"""The calls that open a session, fork one, play a demo or invite a participant: what there is to choose, and what it would cost (W-1)."""
+"""The calls that open a session, fork one or invite a participant: what there is to choose, and what it would cost (W-1)."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from datetime import timedelta
 from math import ceil
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from moothall.app import session_options as kinds
-from moothall.app.demos import build_demo_options, list_demos, load_demo
 from moothall.app.discovery import discover_platforms
 from moothall.app.environment import load_server_url
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
@@ -26,20 +25,16 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.memory.tokens import AccessDenied, Token, parse_code
-from moothall.participants.script import Pace
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.fields import (
     MAX_ENTRIES,
     FamilyRef,
-    IdempotencyKey,
     SessionRef,
     SwapsRef,
 )
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import (
-    Opening,
     collect_options,
-    open_once,
 )
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
 from moothall.surfaces.api.views import build_seat_prompt, find_join_guide
@@ -116,14 +111,6 @@ class PlatformOut(ApiModel):
     note: str = ""
 
 
-class DemoOut(ApiModel):
-    name: str
-    protocol: str
-    title: str = Field(description="Its question in a few words.")
-    summary: str = Field(description="What there is to see.")
-    language: Language
-
-
 class OpeningOut(ApiModel):
     protocols: list[ProtocolOut]
     options: list[OptionOut] = Field(
@@ -131,7 +118,6 @@ class OpeningOut(ApiModel):
     )
     panels: list[PanelOut]
     participants: list[PlatformOut]
-    demos: list[DemoOut] = []
 
 
 class PlannedSeatOut(PanelSeatOut):
@@ -223,7 +209,6 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
             PlatformOut(platform=platform, title=title, found=is_there, note=note)
             for platform, title, is_there, note in participants
         ],
-        demos=build_demos_out(language).demos,
     )
 
 
@@ -440,52 +425,3 @@ async def list_tokens(call: Call) -> TokensOut:
 async def revoke_token(call: Call, token_id: Annotated[str, Field(max_length=100)]) -> TokensOut:
     """Revoke a token: who holds it, or a link or a login of it, is refused from now on."""
     return TokensOut(tokens=[await call.moot.access.revoke(token_id)])
-
-
-class DemosOut(ApiModel):
-    demos: list[DemoOut]
-
-
-class PlayedDemoOut(ApiModel):
-    session_id: str
-    demo: str
-    language: Language
-    status: Literal["playing"] = "playing"
-
-
-@METHODS.add("moot.listDemos", "read")
-async def list_all_demos(call: Call, language: KnownLanguage = "en") -> DemosOut:
-    """The meetings that ship with Moot and were written in advance, one for each protocol: name, question and what there is to
-    see.
-    """
-    return build_demos_out(language)
-
-
-def build_demos_out(language: Language) -> DemosOut:
-    return DemosOut(demos=[DemoOut.model_validate(each) for each in list_demos(language)])
-
-
-@METHODS.add("moot.playDemo", "run", unbound=True)
-async def play_demo(
-    call: Call,
-    name: Annotated[
-        str, Field(min_length=1, max_length=80, description="The demo's name, from moot.listDemos.")
-    ],
-    language: KnownLanguage = "en",
-    pace: Annotated[
-        Pace, Field(description="How fast it plays; fast does not wait at all.")
-    ] = "reading",
-    idempotency_key: IdempotencyKey = "",
-) -> PlayedDemoOut:
-    """Play a demo: the real rules, with words that were written in advance, at reading speed. The session is recorded and marked
-    as a demo, and stays out of decision memory, trust and breakers. Watch it like any session.
-    """
-    demo = load_demo(name, language)
-
-    async def plan() -> Opening:
-        options = build_demo_options(demo, call.moot.environ, pace=pace, hosted=True)
-        return Opening(demo.topic, options)
-
-    words = {"name": name, "language": language, "pace": pace}
-    session = await open_once(call, "moot.playDemo", words, idempotency_key, plan)
-    return PlayedDemoOut(session_id=session, demo=demo.name, language=demo.language)

@@ -97,7 +97,7 @@ class OpenerParams(ApiModel):
         return given
 
 
-def _build_params(opener: Opener, without: Collection[str] = ()) -> type[OpenerParams]:
+def build_params(opener: Opener, without: Collection[str] = ()) -> type[OpenerParams]:
     fields: dict[str, Any] = {
         name: (
             _choose_type(option.kind) | None,
@@ -172,19 +172,17 @@ if TYPE_CHECKING:
     DeliberationParams = OpenerParams
     SwarmParams = OpenerParams
     ConsultationParams = OpenerParams
-    PipelineParams = OpenerParams
     RoundtableParams = OpenerParams
 else:
     # Made, not written: what is added to the table is a parameter of every call that can honour it.
-    RunParams = _build_params("run")
+    RunParams = build_params("run")
     # Its participants are the seats; settings of its protocols are parameters, and two of them are called like options.
-    DeliberationParams = _build_params(
+    DeliberationParams = build_params(
         "run", {"seats", "panel", "models", "protocol", "settings", "patience"}
     )
-    SwarmParams = _build_params("swarm")
-    ConsultationParams = _build_params("consult")
-    PipelineParams = _build_params("pipeline")
-    RoundtableParams = _build_params("roundtable")
+    SwarmParams = build_params("swarm")
+    ConsultationParams = build_params("consult")
+    RoundtableParams = build_params("roundtable")
 
 
 def build_seat(call: Call, given: str | ParticipantIn) -> Seat:

@@ -28,10 +28,8 @@ log = logging.getLogger("moot")
 gc.set_threshold(10_000, 20, 50)
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
-    "bench": ("bench",),
     "config": ("config",),
     "connect": ("connect",),
-    "demo": ("demo",),
     "invite": ("invite", "join", "key", "log"),
     "listing": ("list", "label"),
     "mcp": ("mcp", "acp"),
@@ -72,7 +70,7 @@ FIRST: Final = (
 )
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Ask": ("again", "bench"),
+    "Ask": ("again",),
     "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
@@ -106,7 +104,7 @@ MOVED: Final = {
     },
 }
 """What words that one might type are called."""
-LONG: Final = frozenset({"bench", "demo", "run", "resume", "again"})
+LONG: Final = frozenset({"run", "resume", "again"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""

@@ -21,14 +21,14 @@ from moothall.domain.facts import (
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.session_state import evolve_shared
-from moothall.protocols.pipeline import facts
-from moothall.protocols.pipeline.prompts import (
+from moothall.features.pipeline import facts
+from moothall.features.pipeline.prompts import (
     FORMS,
     build_answer_rules,
     build_brief,
     build_consult_request,
 )
-from moothall.protocols.pipeline.state import Pipeline, StepArtefact
+from moothall.features.pipeline.state import Pipeline, StepArtefact
 
 MAX_TRIES: Final = 2
 

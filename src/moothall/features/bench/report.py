@@ -6,7 +6,18 @@ from typing import Final
 from moothall.domain.facts import Language
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
-from moothall.locale.catalogues import BENCH, BenchText
+from moothall.features.bench.trials import (
+    JudgeFigures,
+    Recommendation,
+    Trial,
+    WayFigures,
+    compare_pairs,
+    list_bins,
+    measure_share,
+    recommend,
+    sum_up,
+)
+from moothall.features.bench.words import BENCH, BenchText
 from moothall.reports.blocks import (
     Bar,
     Bars,
@@ -17,17 +28,6 @@ from moothall.reports.blocks import (
     Series,
     build_section,
     build_table,
-)
-from moothall.scoring.trials import (
-    JudgeFigures,
-    Recommendation,
-    Trial,
-    WayFigures,
-    compare_pairs,
-    list_bins,
-    measure_share,
-    recommend,
-    sum_up,
 )
 
 _NONE: Final = "–"

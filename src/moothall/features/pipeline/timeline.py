@@ -8,10 +8,10 @@ from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.safe_text import dump_json, one_line
-from moothall.locale.catalogues import PIPELINE_REPORT, PipelineReportText
-from moothall.protocols.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
-from moothall.protocols.pipeline.rules import RULES
-from moothall.protocols.pipeline.state import Pipeline
+from moothall.features.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
+from moothall.features.pipeline.rules import RULES
+from moothall.features.pipeline.state import Pipeline
+from moothall.features.pipeline.words import PIPELINE_REPORT, PipelineReportText
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim

@@ -7,16 +7,16 @@ from moothall.domain.facts import Opened
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadName, BadSetting
-from moothall.ports.plugin import Plan, ProtocolPlugin
-from moothall.protocols.pipeline import timeline
-from moothall.protocols.pipeline.facts import (
+from moothall.features.pipeline import timeline
+from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,
     PipelineOpened,
     PipelineSettings,
     Step,
 )
-from moothall.protocols.pipeline.rules import RULES
+from moothall.features.pipeline.rules import RULES
+from moothall.ports.plugin import Plan, ProtocolPlugin
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:

@@ -3,38 +3,45 @@
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from moothall.app.pipelines import (
+from moothall.domain.facts import Language
+from moothall.domain.roster import MAILBOX
+from moothall.domain.topic import MAX_TOPIC_LENGTH
+from moothall.errors import BadSetting
+from moothall.features.pipeline.files import (
     PipelineFile,
     build_pipeline_options,
     load_pipeline,
     parse_pipeline,
 )
-from moothall.domain.facts import Language
-from moothall.domain.roster import MAILBOX
-from moothall.domain.topic import MAX_TOPIC_LENGTH
-from moothall.errors import BadSetting
-from moothall.protocols.consultation.timeline import get_consultations
-from moothall.protocols.pipeline.timeline import (
+from moothall.features.pipeline.timeline import (
     PipelineTimeline,
     StepLine,
     build_decision,
     list_step_lines,
 )
+from moothall.protocols.consultation.timeline import get_consultations
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import (
+    OpenerParams,
     Opening,
-    PipelineParams,
+    build_params,
     build_seat,
     collect_options,
     open_once,
 )
 
 METHODS = Operations()
+
+
+if TYPE_CHECKING:
+    PipelineParams = OpenerParams
+else:
+    PipelineParams = build_params("pipeline")
 
 
 class OpenPipelineParams(PipelineParams):

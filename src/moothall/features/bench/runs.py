@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final
 
-from moothall.app.bench_questions import BenchQuestion
 from moothall.app.moot import Moot
 from moothall.app.session_options import Options
 from moothall.domain.facts import AsksSent, Entry, Language, Reply, SeatLost
@@ -20,12 +19,13 @@ from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.domain.topic import Topic, normalize_label
 from moothall.errors import BadSetting, MootError
-from moothall.locale.catalogues import BENCH
+from moothall.features.bench.questions import BenchQuestion
+from moothall.features.bench.trials import JudgeFigures, Trial, sum_up
+from moothall.features.bench.words import BENCH
 from moothall.protocols.council.facts import Contribution
 from moothall.reports.decision import Decision
 from moothall.scoring.independence import detect_family
 from moothall.scoring.posterior import weigh_blind_answers
-from moothall.scoring.trials import JudgeFigures, Trial, sum_up
 
 VOTE: Final = "vote"
 """The blind vote of the models."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from moothall.domain.ids import SeatId
 from moothall.domain.session_state import ProtocolState
-from moothall.protocols.pipeline.facts import (
+from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,
     WORK,

@@ -31,7 +31,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
-from importlib.resources import files
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -46,12 +45,12 @@ from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, FolderUnwritable, MootError
-from moothall.locale.catalogues import PIPELINE_PROMPT
+from moothall.features.pipeline.facts import Step
+from moothall.features.pipeline.words import PIPELINE_PROMPT
 from moothall.locale.texts import DEFAULT_LANGUAGE, find_translation
 from moothall.participants.record_writer import ensure_folder
 from moothall.ports.feature import SessionFolder
 from moothall.ports.plugin import AnyPlugin
-from moothall.protocols.pipeline.facts import Step
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
@@ -230,7 +229,7 @@ async def write_artefacts(moot: "Moot", session: str) -> Path | None:
     None for a session of another protocol, for a demo, and where nothing was made. Raises FolderUnwritable.
     """
     from moothall.disk.private import write_atomically
-    from moothall.protocols.pipeline.timeline import PipelineTimeline
+    from moothall.features.pipeline.timeline import PipelineTimeline
 
     timeline = await moot.load_timeline(session)
     opened = timeline.session_state.opened
@@ -274,4 +273,4 @@ def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
 
 
 def _folder() -> Path:
-    return Path(str(files("moothall.app"))) / "pipelines_shipped"
+    return Path(__file__).with_name("shipped")

@@ -16,14 +16,7 @@ from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
 from moothall.domain.person import WHY, PersonAsk, PersonStep
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
-from moothall.locale.catalogues import (
-    PERSON_STEPS,
-    PIPELINE_PERSON,
-    PIPELINE_PROMPT,
-    PipelinePersonText,
-    PipelinePromptText,
-)
-from moothall.protocols.pipeline.facts import (
+from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,
     WORK,
@@ -33,7 +26,14 @@ from moothall.protocols.pipeline.facts import (
     VerdictGiven,
     WorkDone,
 )
-from moothall.protocols.pipeline.state import Pipeline
+from moothall.features.pipeline.state import Pipeline
+from moothall.features.pipeline.words import (
+    PIPELINE_PERSON,
+    PIPELINE_PROMPT,
+    PipelinePersonText,
+    PipelinePromptText,
+)
+from moothall.locale.catalogues import PERSON_STEPS
 from moothall.reports.person_steps import POSITION, WORDS, ask_which, ask_words
 
 MAX_PASSED_LENGTH: Final = 48_000

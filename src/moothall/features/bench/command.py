@@ -6,13 +6,19 @@ from typing import Final
 
 import click
 
-from moothall.app.bench_questions import (
+from moothall.app.environment import open_ledger, resolve_home
+from moothall.app.estimates import Range, estimate_session, list_unpriced
+from moothall.app.moot import Moot
+from moothall.domain.facts import Language
+from moothall.errors import BadSetting
+from moothall.features.bench.questions import (
     REVIEWED,
     BenchQuestion,
     list_reviewed_questions,
     load_questions,
 )
-from moothall.app.bench_runs import (
+from moothall.features.bench.report import build_bench_report, describe_recommendation
+from moothall.features.bench.runs import (
     VOTE,
     BenchJudge,
     BenchPlan,
@@ -22,18 +28,12 @@ from moothall.app.bench_runs import (
     build_bench_options,
     count_recorded,
 )
-from moothall.app.environment import open_ledger, resolve_home
-from moothall.app.estimates import Range, estimate_session, list_unpriced
-from moothall.app.moot import Moot
-from moothall.domain.facts import Language
-from moothall.errors import BadSetting
-from moothall.locale.catalogues import BENCH, BenchText
+from moothall.features.bench.trials import recommend, sum_up
+from moothall.features.bench.words import BENCH, BenchText
 from moothall.locale.texts import list_languages
 from moothall.reports.blocks import Report
 from moothall.reports.page import render_page
 from moothall.reports.plain_text import render_markdown
-from moothall.reports.trials import build_bench_report, describe_recommendation
-from moothall.scoring.trials import recommend, sum_up
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.render import show_report
 

@@ -2,21 +2,22 @@
 
 import click
 
-from moothall.app.pipelines import (
+from moothall.app.session_options import Options
+from moothall.domain.facts import Language, Opened
+from moothall.domain.safe_text import one_line
+from moothall.errors import BadSetting
+from moothall.features.pipeline.facts import PipelineOpened
+from moothall.features.pipeline.files import (
     build_pipeline_options,
     get_shipped_path,
     list_shipped,
     load_pipeline,
 )
-from moothall.app.session_options import Options
-from moothall.domain.facts import Language, Opened
-from moothall.domain.safe_text import one_line
-from moothall.errors import BadSetting
-from moothall.locale.catalogues import CONSULTATION_PROMPT, PIPELINE_REPORT
+from moothall.features.pipeline.operations import METHODS, PipelineOut
+from moothall.features.pipeline.words import PIPELINE_REPORT
+from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.locale.texts import list_languages
-from moothall.protocols.pipeline.facts import PipelineOpened
 from moothall.surfaces.api.method import Call
-from moothall.surfaces.api.pipelines import METHODS, PipelineOut
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.operations import Command

@@ -8,13 +8,13 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
-from moothall.app.demos import FIRST, Demo, build_demo_options, list_demos, load_demo
 from moothall.app.discovery import discover_platforms
 from moothall.app.moot import Moot
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.errors import BadSetting
-from moothall.locale.catalogues import DEMO_COMMAND
+from moothall.features.demos.shipped import FIRST, Demo, build_demo_options, list_demos, load_demo
+from moothall.features.demos.words import DEMO_COMMAND
 from moothall.participants.script import PACES, Pace
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import guess_language
@@ -125,7 +125,7 @@ def print_demos(language: Language, *, as_json: bool) -> None:
     demos = list_demos(language)
     if as_json:
         # Imported here: it brings every call that opens a session.
-        from moothall.surfaces.api.opening import build_demos_out
+        from moothall.features.demos.operations import build_demos_out
 
         output.print_json(build_demos_out(language))
         return

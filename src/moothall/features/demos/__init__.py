@@ -1,0 +1,1 @@
+"""Demos: meetings that were written in advance, played by the real rules."""

@@ -1,1 +1,0 @@
-"""The pipeline protocol: a director takes a task through steps, one agent at a time, with validation gates in between."""
