@@ -25,6 +25,7 @@ from moothall.app.panels import (
     assign_seats,
     find_longest_patience,
     load_panel,
+    merge_seats,
     parse_seat_word,
     resolve_platform_path,
 )
@@ -390,9 +391,9 @@ async def _build_roster(
     chosen = panel if isinstance(panel, Panel) else Panel()
     if isinstance(panel, str) or (panel is None and not words):
         chosen = load_panel(panel or "default", language, resources.environ)
-    known = {seat.id for seat in words if seat.platform}
-    missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
-    is_checked = options.get("check", True)
+    # Before a key is asked for.
+    missing = any(not seat.platform for seat in merge_seats(chosen, words))
+    is_checked = options.get("check") is not False
     named = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ())
     shared = ChosenPlatforms(platforms=named)
     if missing and not named:

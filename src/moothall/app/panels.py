@@ -177,20 +177,8 @@ def find_longest_patience(settings: Mapping[str, Any]) -> float:
     return min(longest, MAX_PATIENCE)
 
 
-def assign_seats(
-    panel: Panel,
-    words: Sequence[Seat],
-    platforms: Sequence[str],
-    kinds: KindTable,
-    *,
-    environ: Mapping[str, str] = _NO_VARIABLES,
-    patience: float = 0.0,
-) -> tuple[Seat, ...]:
-    """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
-
-    A seat that was given no time of its own has what its platform usually takes, or the `patience` that was set for the session
-    where that is more. Raises BadRoster for seats that cannot sit together, and if there is no platform to share.
-    """
+def merge_seats(panel: Panel, words: Sequence[Seat]) -> tuple[Seat, ...]:
+    """The panel's seats with those of `words` put over or beside them; raises BadRoster for seats that cannot sit together."""
     given = {seat.id: seat for seat in words}
     if len(given) < len(words):
         twice = next(seat.id for seat in words if [other.id for other in words].count(seat.id) > 1)
@@ -206,9 +194,26 @@ def assign_seats(
             )
         )
     seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
+    # The protocol has the last word on how many sit there; some seat helpers beside a full table.
+    return validate_seats(seats, most=MAX_SEATS + HELPING_SEATS)
+
+
+def assign_seats(
+    panel: Panel,
+    words: Sequence[Seat],
+    platforms: Sequence[str],
+    kinds: KindTable,
+    *,
+    environ: Mapping[str, str] = _NO_VARIABLES,
+    patience: float = 0.0,
+) -> tuple[Seat, ...]:
+    """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
+
+    A seat that was given no time of its own has what its platform usually takes, or the `patience` that was set for the session
+    where that is more. Raises BadRoster for seats that cannot sit together, and if there is no platform to share.
+    """
     filled, shared = [], cycle(platforms)
-    # Before a key is asked for. The protocol has the last word on how many sit there; some seat helpers beside a full table.
-    for seat in validate_seats(seats, most=MAX_SEATS + HELPING_SEATS):
+    for seat in merge_seats(panel, words):
         platform = seat.platform or next(shared, "")
         if not platform:
             raise BadRoster(
