@@ -196,3 +196,54 @@ def test_nothing_listening_is_told_with_the_address(cli: Cli) -> None:
     told = one_sentence(run(work()))
     assert "nothing answers" in told
     assert "http://127.0.0.1" in told
+
+
+def test_the_first_lines_of_a_meeting_say_which_models_sit(cli: Cli) -> None:
+    """P-17: by vendor and model, with the seats that each fills; those who read JSON are told nothing beside it."""
+
+    async def work() -> list[Done]:
+        async with StubServer([mind]) as stub:
+            words = ("run", "Ship?", *SEATS, "--turns", "1")
+            return [await called(cli, stub, *words, *more) for more in ((), ("--json",))]
+
+    shown, plain = run(work())
+    assert shown.code == plain.code == 0, shown.err
+    assert shown.err.splitlines()[0] == "Models: OpenAI gpt-stub (ada, bob, cem)"
+    assert "Models:" not in plain.err
+
+
+def test_by_command_a_wrong_key_is_left_out_and_moot_model_counts(cli: Cli) -> None:
+    """P-9: the meeting goes on with what answers, and says so; a name that cannot be had is refused."""
+
+    async def work() -> list[Done]:
+        async with (
+            StubServer([mind], api_key="sk-right") as wrong,
+            StubServer([mind], models=["bge-m3", "llama3.2"]) as ollama,
+        ):
+            given = Cli(
+                cli.home,
+                cli.cwd,
+                OPENAI_BASE_URL=wrong.base_url,
+                OPENAI_API_KEY="sk-wrong-and-secret",
+                OLLAMA_BASE_URL=ollama.base_url,
+            )
+            named = [
+                Cli(given.home, given.cwd, **{**given.environ, "MOOT_MODEL": name})
+                for name in ("ollama:llama3.2", "ollama:llama3.3")
+            ]
+            return [
+                await asyncio.to_thread(
+                    each, "run", "Ship?", "--panel", "duo", "--turns", "1", code=None
+                )
+                for each in (given, *named)
+            ]
+
+    found, named, missing = run(work())
+    assert (found.code, named.code, missing.code) == (0, 0, 1), (found.err, named.err)
+    left_out, models = found.err.splitlines()[:2]
+    assert left_out.startswith("Left out: http://127.0.0.1")
+    assert "OPENAI_API_KEY" in left_out
+    assert "sk-wrong-and-secret" not in found.err
+    assert models.startswith("Models: Ollama llama3.2 (")
+    assert named.err.splitlines()[0] == models
+    assert missing.err.startswith("moot: MOOT_MODEL=ollama:llama3.3: ollama has no model")

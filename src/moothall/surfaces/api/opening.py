@@ -25,6 +25,7 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.memory.tokens import AccessDenied, Token, parse_code
+from moothall.participants.platforms import MODEL_VARIABLE
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.fields import (
     MAX_ENTRIES,
@@ -107,7 +108,9 @@ class PanelOut(ApiModel):
 class PlatformOut(ApiModel):
     platform: str
     title: str
-    found: bool
+    found: bool = Field(
+        description="Whether it takes seats that name nobody; the embedded model only where it is named."
+    )
     note: str = ""
 
 
@@ -181,11 +184,14 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
         else words.no_embedded.format(install=describe_install("embedded"))
     )
     participants = [
+        *((each, each, True, MODEL_VARIABLE) for each in filter(None, (platforms.named,))),
         *((each, each, True, words.discovered_key) for each in platforms.models),
         *((each, each, True, words.discovered) for each in platforms.servers),
-        ("embedded", "embedded", platforms.embedded, embedded),
+        ("embedded", "embedded", False, embedded),
         ("mailbox", words.mailbox, True, words.mailbox_note),
     ]
+    # What MOOT_MODEL names may have been discovered, too.
+    rows = {row[0]: row for row in reversed(participants)}
     panels = {name: load_preset(name, language) for name in list_presets()}
     return OpeningOut(
         options=_build_options(language),
@@ -207,7 +213,7 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
         ],
         participants=[
             PlatformOut(platform=platform, title=title, found=is_there, note=note)
-            for platform, title, is_there, note in participants
+            for platform, title, is_there, note in reversed(rows.values())
         ],
     )
 
