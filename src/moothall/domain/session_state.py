@@ -393,7 +393,7 @@ def _update_tool_uses(
 
 
 def _update_missed(session_state: SessionState, entry: Entry) -> Mapping[AskId, float]:
-    """Return which asks were not answered in the time that they had: whoever puts them again gives them more."""
+    """Return which asks were not answered in the time that they had: the next process gives them more."""
     missed = session_state.missed
     match entry.fact:
         case facts.SessionParked():

@@ -227,11 +227,14 @@ class ModelParticipant:
         # On a server that others may share, or that is told to do more at once, one at a time is faster for each.
         helps_alone = has_address and self._account.at_once != 1
         words = LOSS_DETAILS[DEFAULT_LANGUAGE].details
-        return words[_SILENCES[bool(ask.timed_by), helps_alone]].format(
+        sentence = words[_SILENCES[bool(ask.timed_by), helps_alone]]
+        digits = 1 if ask.patience < 1 else 0
+        more = MORE_PATIENCE * max(1.0, ask.patience)
+        return sentence.format(
             name=f"{self._name} at {place}" if self._name else place,
-            seconds=f"{ask.patience:.3g}" if ask.patience < 1 else f"{ask.patience:.0f}",
+            seconds=f"{ask.patience:.{digits}f}",
             setting=ask.timed_by,
-            more=f"{MORE_PATIENCE * max(1.0, ask.patience):.0f}",
+            more=f"{more:.0f}",
             provider=self._platform.provider,
         )
 

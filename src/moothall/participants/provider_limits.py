@@ -249,7 +249,7 @@ def _wake(account: str, most: int) -> None:
 
 @contextmanager
 def _stand_in_line(account: str) -> Iterator[_WaitingCall]:
-    """While a call waits for its turn. Whoever leaves, with it or without, has the next one look."""
+    """While a call waits for its turn. When it leaves, with its turn or without, the next one looks."""
     waiting = _WaitingCall(asyncio.get_running_loop())
     line = _WAITING.setdefault(account, [])
     line.append(waiting)

@@ -21,7 +21,7 @@ ON_RETRY: ContextVar[Callable[[], None] | None] = ContextVar("moot_on_retry", de
 Meter = Callable[[], Usage]
 """Returns what an answer has cost so far, with an estimate of the request that is under way."""
 ON_METER: ContextVar[Callable[[Meter], None] | None] = ContextVar("moot_on_meter", default=None)
-"""Receives the meter of an answer before its first request: whoever calls it off can still say what it cost."""
+"""Receives the meter of an answer before its first request: the caller can call it off and still say what it cost."""
 
 ON_TOOL: ContextVar[Callable[[ToolUsed], None] | None] = ContextVar("moot_on_tool", default=None)
 """Receives each use of a tool, as soon as it is over."""
