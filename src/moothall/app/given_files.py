@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from moothall.app.ignore_rules import IgnoreRules
 from moothall.app.pdf_files import extract_pdf
 from moothall.domain.safe_text import split_address
 from moothall.domain.topic import MAX_FILE_LENGTH, MAX_FILES, ContextFile, detect_picture
@@ -155,17 +156,17 @@ def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:
 def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
     """The files of a folder with their names, in order, without those that its `.gitignore` files name."""
     top = _name_path(folder) if folder.name else folder.resolve().name
-    rules: dict[str, list[tuple[re.Pattern[str], bool]]] = {}
+    rules = IgnoreRules()
     for place, folders, names in os.walk(folder):
         below = Path(place).relative_to(folder).as_posix()
         prefix = "" if below == "." else f"{below}/"
-        rules[prefix] = _read_ignore_rules(Path(place) / ".gitignore")
+        rules.read(Path(place), prefix)
         folders[:] = sorted(
             each
             for each in folders
             if not each.startswith(".")
             and each not in _IGNORED
-            and not _is_ignored(f"{prefix}{each}/", rules)
+            and not rules.ignores(prefix + each, is_folder=True)
         )
         for name in sorted(names):
             path = Path(place) / name
@@ -173,41 +174,6 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
             if (
                 not name.startswith(".")
                 and not path.is_symlink()
-                and not _is_ignored(prefix + name, rules)
+                and not rules.ignores(prefix + name, is_folder=False)
             ):
                 yield path, f"{top}/{prefix}{name}"
-
-
-def _read_ignore_rules(path: Path) -> list[tuple[re.Pattern[str], bool]]:
-    """The patterns of a `.gitignore`, each with whether it takes files back in."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    rules = []
-    for line in lines:
-        word = line.strip()
-        if word and not word.startswith("#"):
-            rules.append((_compile_rule(word.removeprefix("!")), word.startswith("!")))
-    return rules
-
-
-def _compile_rule(word: str) -> re.Pattern[str]:
-    # A pattern with a slash before its end is meant from the folder of its file; any other one at every depth.
-    is_anchored = "/" in word.rstrip("/")
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", word.strip("/"))
-    globs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    body = "".join(globs.get(part) or re.escape(part) for part in parts)
-    return re.compile(
-        f"{'' if is_anchored else '(?:.*/)?'}{body}{'/' if word.endswith('/') else '/?'}"
-    )
-
-
-def _is_ignored(path: str, rules: Mapping[str, list[tuple[re.Pattern[str], bool]]]) -> bool:
-    is_ignored = False
-    # The rules nearest to a file come last, and the last one that fits it counts.
-    for prefix, patterns in rules.items():
-        for pattern, is_taken in patterns if path.startswith(prefix) else ():
-            if pattern.fullmatch(path[len(prefix) :]):
-                is_ignored = not is_taken
-    return is_ignored
