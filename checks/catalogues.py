@@ -1,5 +1,8 @@
 """Write the types of the catalogues to `catalogues.pyi`; with --check, verify that they are what the catalogues give.
 
+It also counts how much of English each language has, and writes that into its `language.toml`: one of which little is there is not
+offered (`list_offered_languages`).
+
 Both ways the languages are compared with English: no text that English lacks, the same shape, the same placeholders. A complete
 language lacks nothing. There is no text that no code names.
 """
@@ -21,6 +24,8 @@ COMPLETE: Final = ("en", "zh")
 """Languages in which every text is there (M-11)."""
 PAGE: Final = "page"
 """The catalogue that the page's script reads, and Python does not."""
+SHARE: Final = "translated"
+"""The key of `language.toml` that says how much of English a language has."""
 _PLACEHOLDER: Final = re.compile(r"(?<!\{)\{([a-z_]\w*)(?:[:!][^{}]*)?\}")
 _HEAD: Final = '''"""The types of the catalogues, written by `make catalogues`: change a catalogue, then run it."""
 
@@ -38,6 +43,9 @@ def main() -> int:
     faults += list_unused(english)
     if not is_check:
         STUB.write_text(stub, encoding="utf-8")
+        for language in list_languages():
+            write_share(language, count_share(language, english))
+    faults += list_wrong_shares(english)
     is_stale = not STUB.exists() or STUB.read_text(encoding="utf-8") != stub
     print(
         f"{'NO' if is_stale else 'ok'}  catalogues.pyi is what the catalogues give{'; run `make catalogues`' if is_stale else ''}"
@@ -95,6 +103,39 @@ def compare(language: str, english: dict[str, dict[str, object]]) -> Iterator[st
                     yield f"{where}: {key} has {text} texts, not {original}"
             elif find_placeholders(text) != find_placeholders(original):
                 yield f"{where}: {key} has the placeholders {find_placeholders(text)}, not {find_placeholders(original)}"
+
+
+def count_share(language: str, english: dict[str, dict[str, object]]) -> int:
+    """How many of a hundred English texts a language has, rounded down."""
+    wanted, given = list_paths(english), list_paths(read_language(language))
+    return 100 * len(wanted & given) // len(wanted)
+
+
+def list_paths(catalogues: dict[str, dict[str, object]]) -> set[tuple[str, str]]:
+    """Every text by its catalogue and its path, but for the count itself."""
+    return {
+        (name, path)
+        for name, texts in catalogues.items()
+        for path, _ in flatten(texts)
+        if path not in {EXTENDS, SHARE}
+    }
+
+
+def write_share(language: str, share: int) -> None:
+    path = FOLDER / language / "language.toml"
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if not line.startswith(f"{SHARE} =")]
+    path.write_text("\n".join([*kept, f'{SHARE} = "{share}"']) + "\n", encoding="utf-8")
+
+
+def list_wrong_shares(english: dict[str, dict[str, object]]) -> Iterator[str]:
+    for language in list_languages():
+        share = str(count_share(language, english))
+        written = read_language(language).get("language", {}).get(SHARE)
+        if written != share:
+            yield f"{language}/language.toml: {SHARE} is {written!r}, not {share!r}; run `make catalogues`"
 
 
 def find_placeholders(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from moothall import CallerError, Moot, Options, Seat
 from moothall.app.moot import run_blocking
 from moothall.app.resources import GivenResources
 from moothall.domain.ids import SeatId
-from moothall.locale.texts import list_languages
+from moothall.locale.texts import list_offered_languages
 from moothall.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -175,7 +175,7 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
         ({"seats": "ada=embedded"}, "seats = 'ada=embedded' is not a dict of names and platforms"),
         (
             {"seats": {"ada": ada}, "language": "xx"},
-            f"language = 'xx' is not one of: {', '.join(list_languages())}",
+            f"language = 'xx' is not one of: {', '.join(list_offered_languages())}",
         ),
         ({"seats": {"ada": ada}, "seed": "7"}, "seed = '7' is not a whole number"),
         (

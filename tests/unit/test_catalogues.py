@@ -15,7 +15,14 @@ from moothall.codec.settings import KnownLanguage
 from moothall.domain.topic import Stakes
 from moothall.features.pipeline.files import load_pipeline
 from moothall.locale.catalogues import COUNCIL_REPORT, SHARED_REPORT
-from moothall.locale.texts import Catalogue, Texts, find_translation, list_languages
+from moothall.locale.texts import (
+    Catalogue,
+    Texts,
+    count_translated,
+    find_translation,
+    list_languages,
+    list_offered_languages,
+)
 from moothall.protocols.council.facts import ContributionType
 from moothall.reports.wording import explain_amount, explain_detail
 from moothall.scoring.positions import VotePosition
@@ -97,9 +104,23 @@ def test_a_language_without_words_is_refused_with_the_list() -> None:
         TypeAdapter(KnownLanguage).validate_python(each) for each in list_languages()
     }
     with pytest.raises(
-        ValidationError, match=f"language = 'xx'; expected one of: {', '.join(list_languages())}"
+        ValidationError,
+        match=f"language = 'xx'; expected one of: {', '.join(list_offered_languages())}",
     ):
         TypeAdapter(KnownLanguage).validate_python("xx")
+
+
+def test_a_language_is_offered_when_nearly_all_of_english_is_there_or_the_user_shows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """M-11: by what `make catalogues` has counted."""
+    monkeypatch.delenv("MOOT_LANGUAGES", raising=False)
+    assert (count_translated("en"), count_translated("zh")) == (100, 100)
+    assert count_translated("de") < 95
+    assert list_offered_languages() == ("en", "zh")
+    for named in ("de", "fr, de", "de fr"):
+        monkeypatch.setenv("MOOT_LANGUAGES", named)
+        assert list_offered_languages() == ("de", "en", "zh")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import ACP, COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
 from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
+from moothall.locale.catalogues import LANGUAGE
 from moothall.participants import acp_seat
 from moothall.participants.command import CommandParticipant
 from moothall.participants.director import DirectorParticipant
@@ -258,9 +259,10 @@ class Seating:
                 and language not in kind.languages
                 and ":" not in seat.platform
             ):
+                name = LANGUAGE[language].english_name
                 raise BadRoster(
-                    f"seat {seat.id!r}: the embedded model speaks English only; for a Chinese meeting set a provider's key, "
-                    "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"
+                    f"seat {seat.id!r}: the embedded model speaks English only; for a {name} meeting set a provider's key, "
+                    f"start a local model server, or give a GGUF file that speaks {name} as embedded:FILE"
                 )
         for seat_id, sentence in (await explain_unready(participants, CHECK_SECONDS)).items():
             raise ProviderRefused(f"seat {seat_id!r}: {sentence}")

@@ -18,7 +18,7 @@ from moothall.domain.roster import MAX_PATIENCE, Seat
 from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, ContextFile, Stakes
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import OPENING
-from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
+from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages, list_offered_languages
 from moothall.ports.feature import OpenerRow
 from moothall.scoring.depth import Depth
 
@@ -113,6 +113,19 @@ class ChoiceKind:
 
     def check(self, value: object) -> str:
         return "" if value in self.values else f"one of: {', '.join(self.values)}"
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageKind:
+    """The code of a language. One whose texts are few is taken, and not offered."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Those that are offered."""
+        return list_offered_languages()
+
+    def check(self, value: object) -> str:
+        return "" if value in list_languages() else f"one of: {', '.join(self.values)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +231,7 @@ OptionKind: TypeAlias = (
     | AmountKind
     | DurationKind
     | ChoiceKind
+    | LanguageKind
     | TextKind
     | TextsKind
     | FolderKind
@@ -271,7 +285,7 @@ class Options(TypedDict, total=False):
         ),
     ]
     protocol: Annotated[str | None, SessionOption(TextKind(MAX_NAME))]
-    language: Annotated[Language | None, SessionOption(ChoiceKind(list_languages()))]
+    language: Annotated[Language | None, SessionOption(LanguageKind())]
     turns: Annotated[int | None, SessionOption(CountKind(1, MAX_TURNS))]
     tokens: Annotated[int | None, SessionOption(CountKind(1, MAX_TOKENS))]
     money: Annotated[float | None, SessionOption(AmountKind(MAX_DOLLARS))]

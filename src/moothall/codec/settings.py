@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, TypeAdapter, ValidationError, WithJsonSchema
 
 from moothall.domain.facts import Language
-from moothall.locale.texts import list_languages
+from moothall.locale.texts import list_languages, list_offered_languages
 
 
 def explain_validation_error(
@@ -53,7 +53,7 @@ def find_fault(cause: ValidationError, start: int = 0) -> str:
 def _validate_language(language: Language) -> Language:
     if language not in list_languages():
         raise ValueError(
-            f"language = {language[:40]!r}; expected one of: {', '.join(list_languages())}"
+            f"language = {language[:40]!r}; expected one of: {', '.join(list_offered_languages())}"
         )
     return language
 
@@ -61,5 +61,5 @@ def _validate_language(language: Language) -> Language:
 KnownLanguage: TypeAlias = Annotated[
     Language,
     AfterValidator(_validate_language),
-    WithJsonSchema({"type": "string", "enum": list(list_languages())}),
+    WithJsonSchema({"type": "string", "enum": list(list_offered_languages())}),
 ]

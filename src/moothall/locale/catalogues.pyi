@@ -486,6 +486,7 @@ class LanguageText(Texts):
     english_name: str
     tag: str
     english_details: str
+    translated: str
 
 LANGUAGE: Catalogue[LanguageText]
 

@@ -3,6 +3,7 @@
 English is complete. What another language lacks, a key or an entry of a table, is read from English.
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +16,10 @@ FOLDER: Final = Path(__file__).parent
 DEFAULT_LANGUAGE: Final = "en"
 EXTENDS: Final = "extends"
 """The key of an English file that names the catalogue whose texts it adds to."""
+SHOWN_LANGUAGES: Final = "MOOT_LANGUAGES"
+"""The variable that names languages to offer although much of them is missing: `de,fr`."""
+MIN_TRANSLATED: Final = 95
+"""How many of a hundred English texts a language has that is offered to everybody."""
 
 _WORDS: Final = re.compile(r"\{(\w+):\|([^|{}]*)\|([^|{}]*)\}")
 
@@ -78,6 +83,23 @@ def list_languages(folder: Path = FOLDER) -> tuple[str, ...]:
             if path.is_dir() and not path.name.startswith(("_", "."))
         )
     )
+
+
+def list_offered_languages() -> tuple[str, ...]:
+    """The languages that help, schemas and completion name: those that are nearly complete, and those that the user shows."""
+    shown = os.environ.get(SHOWN_LANGUAGES, "").replace(",", " ").split()
+    return tuple(
+        language
+        for language in list_languages()
+        if language in shown or count_translated(language) >= MIN_TRANSLATED
+    )
+
+
+@cache
+def count_translated(language: str, folder: Path = FOLDER) -> int:
+    """How many of a hundred English texts a language has, as `make catalogues` counted them."""
+    counted = _read_file(folder, "language", language).get("translated", "0")
+    return int(str(counted))
 
 
 @cache

@@ -30,11 +30,11 @@ from moothall.features.bench.runs import (
 )
 from moothall.features.bench.trials import recommend, sum_up
 from moothall.features.bench.words import BENCH, BenchText
-from moothall.locale.texts import list_languages
 from moothall.reports.blocks import Report
 from moothall.reports.page import render_page
 from moothall.reports.plain_text import render_markdown
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.arguments import LanguageChoice
 from moothall.surfaces.cli.render import show_report
 
 MAX_VOTES: Final = 16
@@ -88,7 +88,7 @@ MAX_VOTES: Final = 16
 @click.option(
     "--form", type=click.Choice(["terminal", "md", "html"]), default="terminal", show_default=True
 )
-@click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
+@click.option("--language", type=LanguageChoice(), default="en", show_default=True)
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; ask nobody.")
 @output.json_option
 def bench(

@@ -29,7 +29,7 @@ from moothall.features.notices.receivers import (
 )
 from moothall.features.notices.register import open_notice_register
 from moothall.features.notices.words import NOTICES
-from moothall.locale.texts import list_languages
+from moothall.surfaces.cli.arguments import LanguageChoice
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 from moothall.surfaces.cli.ready import ServerUrl
 
@@ -74,7 +74,7 @@ def notify() -> None:
 )
 @click.option(
     "--language",
-    type=click.Choice(list_languages()),
+    type=LanguageChoice(),
     default="en",
     help="Of what belongs to no session. Default: en.",
 )

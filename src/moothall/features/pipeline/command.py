@@ -16,9 +16,9 @@ from moothall.features.pipeline.files import (
 from moothall.features.pipeline.operations import METHODS, PipelineOut
 from moothall.features.pipeline.words import PIPELINE_REPORT
 from moothall.locale.catalogues import CONSULTATION_PROMPT
-from moothall.locale.texts import list_languages
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.arguments import LanguageChoice
 from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.operations import Command
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
@@ -107,7 +107,7 @@ pipeline.add_command(
 
 @pipeline.command(name="show")
 @click.argument("name", required=False)
-@click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
+@click.option("--language", type=LanguageChoice(), default="en", show_default=True)
 def show_pipeline(name: str | None, language: Language) -> None:
     """Print the file of a pipeline that ships with Moot, as a start for your own; without NAME, list them.
 

@@ -65,6 +65,7 @@ _FIELD_TYPES: Final[Mapping[type, str]] = {
     kinds.AmountKind: "number",
     kinds.DurationKind: "duration",
     kinds.ChoiceKind: "choice",
+    kinds.LanguageKind: "choice",
     kinds.TextKind: "text",
     kinds.ToolsKind: "text",
     kinds.TextsKind: "texts",
@@ -226,7 +227,7 @@ def _build_options(language: Language) -> list[OptionOut]:
             name=to_camel(name),
             type=type_name,
             help=describe_option(name, language),
-            choices=list(option.kind.values) if isinstance(option.kind, kinds.ChoiceKind) else [],
+            choices=_list_choices(option.kind),
             refused_by={
                 plugin.name: plugin.refuses[name] for plugin in protocols if name in plugin.refuses
             },
@@ -236,6 +237,12 @@ def _build_options(language: Language) -> list[OptionOut]:
         and name != "protocol"
         and not find_refusal(name, "run", is_server=True)
     ]
+
+
+def _list_choices(kind: kinds.OptionKind) -> list[str]:
+    if isinstance(kind, kinds.ChoiceKind | kinds.LanguageKind):
+        return list(kind.values)
+    return []
 
 
 def _build_settings(plugin: AnyPlugin, descriptions: Mapping[str, str]) -> list[SettingOut]:

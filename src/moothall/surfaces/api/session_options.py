@@ -32,6 +32,7 @@ from moothall.app.session_options import (
     find_refusal,
     list_public_options,
 )
+from moothall.codec.settings import KnownLanguage
 from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
 from moothall.domain.ids import KeyedCall, SessionId, parse_seat_id
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat
@@ -145,6 +146,8 @@ def _choose_type(kind: kinds.OptionKind) -> Any:
             return (
                 Annotated[float, Field(gt=0, le=kind.most)] | Annotated[str, Field(max_length=20)]
             )
+        case kinds.LanguageKind():
+            return KnownLanguage
         case kinds.ChoiceKind():
             return Literal[kind.values]
         case kinds.TextKind():

@@ -9,6 +9,7 @@ import click
 
 from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting, MootError
+from moothall.locale.texts import list_languages, list_offered_languages
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -40,6 +41,16 @@ class Duration(click.ParamType[float]):
             return parse_duration(value)
         except BadSetting as error:
             self.fail(str(error))
+
+
+class LanguageChoice(click.Choice[str]):
+    """A language by its code. Help and completion name those that are offered; any whose folder is there is taken."""
+
+    def __init__(self) -> None:
+        super().__init__(list_offered_languages())
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if value in list_languages() else super().convert(value, param, ctx)
 
 
 class SessionName(click.ParamType[str]):

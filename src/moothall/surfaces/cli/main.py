@@ -327,16 +327,25 @@ def guess_language() -> str:
     """The reader's language: that of the settings, else that of the terminal."""
     from moothall.app.user_settings import resolve_settings_file
 
+    with suppress(OSError, ValueError):
+        text = resolve_settings_file(os.environ).read_text(encoding="utf-8")
+        named = str(import_module("tomllib").loads(text).get("language", ""))[:2].lower()
+        if named:
+            return named if _has_texts(named) else "en"
     wanted = next(
         (os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), ""
     )
-    with suppress(OSError, ValueError):
-        text = resolve_settings_file(os.environ).read_text(encoding="utf-8")
-        wanted = str(import_module("tomllib").loads(text).get("language", wanted))
     code = wanted[:2].lower()
-    return (
-        code if (Path(__file__).parents[2] / "locale" / code / "language.toml").exists() else "en"
-    )
+    if code == "en" or not _has_texts(code):
+        return "en"
+    # A terminal's language is no wish for one of which little is there.
+    from moothall.locale.texts import list_offered_languages
+
+    return code if code in list_offered_languages() else "en"
+
+
+def _has_texts(code: str) -> bool:
+    return (Path(__file__).parents[2] / "locale" / code / "language.toml").exists()
 
 
 class LanguageFormatter(click.HelpFormatter):

@@ -24,7 +24,7 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import compile_late
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.arguments import QUESTIONS, Duration
+from moothall.surfaces.cli.arguments import QUESTIONS, Duration, LanguageChoice
 from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.requirement import check_required, require_option
 
@@ -244,6 +244,8 @@ def _choose_type(kind: kinds.OptionKind) -> click.ParamType[Any]:
             return click.FloatRange(0, kind.most, min_open=True)
         case kinds.DurationKind():
             return Duration()
+        case kinds.LanguageKind():
+            return LanguageChoice()
         case kinds.ChoiceKind():
             return click.Choice(kind.values)
         case kinds.FilesKind():

@@ -27,7 +27,6 @@ from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.safe_text import compile_late, strip_control
 from moothall.errors import BadRoster, BadSetting
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
-from moothall.locale.texts import list_languages
 from moothall.protocols.roundtable.facts import MODERATOR
 from moothall.protocols.roundtable.files import MINUTES, TurnFile, extract_notes, list_notes
 from moothall.protocols.roundtable.rules import RULES
@@ -42,7 +41,7 @@ from moothall.surfaces.api.roundtable import (
     build_conference_out,
 )
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.arguments import Duration
+from moothall.surfaces.cli.arguments import Duration, LanguageChoice
 from moothall.surfaces.cli.main import LazyGroup, guess_language
 from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
@@ -449,9 +448,7 @@ _add_command(
 
 
 @roundtable.command()
-@click.option(
-    "--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours"
-)
+@click.option("--language", type=LanguageChoice(), default=guess_language, show_default="yours")
 def guide(language: Language) -> None:
     """Print GUIDE.md, the whole protocol for agents that have only files."""
     sys.stdout.write(read_guide(language))

@@ -31,10 +31,11 @@ from moothall.errors import (
     MootError,
     describe_install,
 )
-from moothall.locale.texts import find_translation, list_languages
+from moothall.locale.texts import find_translation
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.platforms import find_key_variable, find_same_model
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.arguments import LanguageChoice
 from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.output import CommandResult, json_command
 
@@ -62,9 +63,7 @@ START_FILES = {
 
 @click.command()
 @click.argument("name", required=False)
-@click.option(
-    "--language", type=click.Choice(list_languages()), default=guess_language, show_default="yours"
-)
+@click.option("--language", type=LanguageChoice(), default=guess_language, show_default="yours")
 @click.option("--toml", is_flag=True, help="Print the panel's file, as a start for your own.")
 @json_command
 async def panel(name: str | None, language: Language, toml: bool) -> CommandResult:
