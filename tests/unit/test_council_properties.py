@@ -26,7 +26,12 @@ from moothall.domain.topic import ErrorCorrelation, Topic
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.engine.step import StepResult, step
 from moothall.ports.plugin import AnyPlugin, Plan
-from moothall.protocols.council.ballots import find_candidate_ids, read_ballot
+from moothall.protocols.council.ballots import (
+    CandidateVotes,
+    find_candidate_ids,
+    find_votes,
+    read_ballot,
+)
 from moothall.protocols.council.facts import (
     PHASE_OF,
     AdviceOutcome,
@@ -516,10 +521,15 @@ def _check_votes(played: PlayedSession) -> None:
         if line.said.type == "vote" and line.id > newest and line.round == state.round
         if read_ballot(line.said, state.candidates)
     }
-    expected = {
-        seat: vote.position if (vote := ballot.get(closed.motion or 0)) is not None else "abstain"
-        for seat, ballot in cast.items()
-    }
+    # Texts of one choice are counted together: the most favourable position on any of them counts.
+    votes = CandidateVotes(state, state.candidates)
+    alike = [
+        number
+        for number in (*state.candidates, closed.motion or 0)
+        if votes.find_choice(number) == votes.find_choice(closed.motion or 0)
+    ]
+    positions = find_votes(state, state.candidates, alike)
+    expected = {seat: positions[seat].position if seat in positions else "abstain" for seat in cast}
     assert {ballot.seat: ballot.position for ballot in closed.ballots if ballot.position} == (
         expected if closed.motion else {}
     )

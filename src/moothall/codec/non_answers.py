@@ -338,7 +338,7 @@ def _check_side(
 
 
 _ANSWERING: Final = frozenset({"propose", "synthesize"})
-"""The types of contribution that answer the question; the others speak to what somebody said."""
+"""The types of contribution that answer the question; the others are about an earlier line."""
 
 
 def find_yes_or_no(rules: AnswerRules, said: object) -> str:

@@ -153,7 +153,7 @@ def find_alternatives(question: str) -> tuple[str, ...]:
 
 def _validate(names: list[str]) -> tuple[str, ...]:
     shown = [one_line(name).strip(" ,，:：'\"“”") for name in names]
-    labels = {normalize_label(name) for name in shown}
+    labels = set(map(normalize_label, shown))
     is_list = 1 < len(shown) <= MAX_NAMES and len(labels) == len(shown)
     if not is_list or "" in labels or labels & YES_OR_NO:
         return ()

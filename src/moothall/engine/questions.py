@@ -214,7 +214,7 @@ async def _ask_which_one(
         return first
     try:
         second: Response = await participant.respond(build_ask_back(brief, said), on_text)
-    except Exception as error:  # noqa: BLE001 - the first answer stands, whatever the second ask does to somebody's code
+    except Exception as error:  # noqa: BLE001 - the first answer stands, whatever the code of a participant does
         second = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
     usage = first.usage + second.usage
     repeated = find_yes_or_no(brief, second.said) if isinstance(second, Answer) else said
@@ -222,9 +222,9 @@ async def _ask_which_one(
         notes = (*second.corrections, f"{ASKED_BACK} {said!r}")
         return replace(second, usage=usage, corrections=notes)
     # Nothing is dropped: the answer is recorded with its words, and its label counts for nothing.
-    kept = second if isinstance(second, Answer) else first
-    notes = (*kept.corrections, f"{UNCOUNTED} {repeated!r}")
-    return replace(kept, said=drop_choice_label(kept.said), usage=usage, corrections=notes)
+    last = second if isinstance(second, Answer) else first
+    notes = (*last.corrections, f"{UNCOUNTED} {repeated!r}")
+    return replace(last, said=drop_choice_label(last.said), usage=usage, corrections=notes)
 
 
 def build_ask_back(brief: Brief, said: str) -> Brief:

@@ -166,6 +166,7 @@ class SharedReportText(TermsText):
     loss_heads: tuple[str, ...]
     asked_for: Mapping[str, str]
     doors: Mapping[str, str]
+    no_figures: Mapping[str, str]
     mend_codes: Mapping[str, str]
     obligation_states: Mapping[str, str]
     confidence_bases: Mapping[str, str]

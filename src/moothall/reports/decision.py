@@ -18,6 +18,7 @@ from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason,
 
 ObligationState = Literal["open", "met", "waived", "failed"]
 Movement = Literal["evidence", "words"]
+NoConfidence = Literal["new_answer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +189,8 @@ class Decision:
     """The chance that it is right, 0 to 1, by what the seats thought before they read each other; None if there is no figure."""
     confidence_from: ConfidenceBasis | None = None
     """What this figure comes from."""
+    no_confidence: NoConfidence | None = None
+    """Why there is no figure where blind answers were given: `new_answer` was put into words after the reading."""
     author_confidence: float | None = None
     """How sure its author says it is: the author's own figure, which nothing else rests on."""
     support: float | None = None

@@ -187,7 +187,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
 
 
 def list_uncounted_answers(timeline: SessionTimeline) -> tuple[UncountedAnswer, ...]:
-    """Return who answered yes where the question asks which one; what seats say while others are sealed is told at the end."""
+    """Return who answered yes where the question asks which one; nothing before the end, as it may be sealed."""
     if timeline.status != "concluded":
         return ()
     answers = dict[tuple[SeatId, str], UncountedAnswer]()
@@ -373,6 +373,8 @@ def name_confidence(decision: Decision, words: SharedReportText) -> str:
 
 def describe_confidence(decision: Decision, words: SharedReportText) -> str:
     """How likely a decision is right, with what the figure comes from."""
+    if decision.confidence is None and decision.no_confidence is not None:
+        return words.no_figures[decision.no_confidence]
     if decision.confidence is None:
         return words.no_figure
     share, track = format_percent(decision.confidence), decision.track_record

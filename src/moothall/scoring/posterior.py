@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
+from moothall.domain.either_or import YES_OR_NO
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic, normalize_label
@@ -49,7 +50,6 @@ OPEN_OPTIONS: Final = 20
 MIN_BLIND: Final = 2
 """Fewer answers than this are one voice, not a group's."""
 
-_YES_OR_NO: Final = frozenset({"yes", "no", "是", "否", "不", "不是"})
 _DIGITS: Final = 9
 """Scores are compared to this many digits: the order of floating-point additions must not break a tie."""
 
@@ -126,15 +126,20 @@ class BlindEvidence:
     """The log-odds of each choice."""
     options: int
     """How many options there are, or are presumed."""
+    is_listed: bool = False
+    """Whether the options were named: then every label is one of them."""
+
+    def is_comparable(self, choice: str) -> bool:
+        """Whether the answers say anything of a choice: of one that was worded later, code cannot tell what it means (Q-10)."""
+        label = normalize_label(choice)
+        return self.is_listed or label in self.counts or YES_OR_NO.issuperset({label, *self.counts})
 
     def find_confidence(self, choice: str) -> float | None:
         """Return how likely what was decided is right; None without a choice to compare, or with one answer alone."""
         label = normalize_label(choice)
-        return (
-            self.compute_posterior(label)
-            if label and sum(self.counts.values()) >= MIN_BLIND
-            else None
-        )
+        if not label or not self.is_comparable(label) or sum(self.counts.values()) < MIN_BLIND:
+            return None
+        return self.compute_posterior(label)
 
     def compute_posterior(self, choice: str) -> float:
         """Return the chance that a choice is right; one that nobody gave shares what is left."""
@@ -197,7 +202,10 @@ def weigh_blind_answers(
         for seat, worth in zip(voters, worths, strict=True)
     ]
     return BlindEvidence(
-        counts=counts, scores=score_choices(listed, options), options=options or OPEN_OPTIONS
+        counts=counts,
+        scores=score_choices(listed, options),
+        options=options or OPEN_OPTIONS,
+        is_listed=bool(subject.options),
     )
 
 
@@ -218,4 +226,4 @@ def _count_options(subject: Topic, labels: Mapping[str, int]) -> int | None:
     if subject.options:
         return max(len(subject.options), MOTION_OPTIONS)
     # A question that all answer with yes or no has two answers, also where nobody listed them.
-    return MOTION_OPTIONS if _YES_OR_NO.issuperset(labels) else None
+    return MOTION_OPTIONS if YES_OR_NO.issuperset(labels) else None

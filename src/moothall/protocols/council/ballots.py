@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from moothall.codec.choice_rule import POSITIONS, find_choice, is_silent, split_by_line_number
 from moothall.codec.field_values import read_integer
@@ -79,6 +79,59 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
     }
 
 
+class UnproposedOption(NamedTuple):
+    """An option that seats vote for and that no candidate names: the first vote that explains it stands for its text."""
+
+    line: int
+    label: str
+
+
+def list_unproposed(state: Council, candidates: Sequence[int]) -> tuple[UnproposedOption, ...]:
+    """Return the listed options that votes name and no candidate does: each is a candidate as well (Q-9)."""
+    open_options = set(map(normalize_label, state.opened.subject.options))
+    for number in candidates:
+        open_options.discard(_find_label(state.line(number)))
+    if not open_options:
+        return ()
+    votes: dict[str, CouncilLine] = {}
+    for seat in state.seats:
+        line = state.line(state.votes.get(seat.id))
+        label = _find_label(line)
+        if line is None or label not in open_options:
+            continue
+        is_silent_so_far = label in votes and not votes[label].said.text.strip()
+        if label not in votes or (is_silent_so_far and line.said.text.strip()):
+            votes[label] = line
+    return tuple(UnproposedOption(line.id, label) for label, line in votes.items())
+
+
+def _find_label(line: CouncilLine | None) -> str:
+    return "" if line is None else normalize_label(line.said.choice)
+
+
+def read_vote(
+    state: Council,
+    said: Contribution,
+    candidates: Sequence[int],
+    unproposed: Sequence[UnproposedOption],
+) -> Mapping[int, CandidateVote]:
+    """Return the positions of a vote by candidate, those that nobody proposed among them."""
+    votes = dict(read_ballot(said, candidates))
+    label = normalize_label(said.choice)
+    options = set(map(normalize_label, state.opened.subject.options))
+    # Who approves texts says nothing of an option that no text names.
+    if label not in options:
+        return votes
+    for option in unproposed:
+        position: VotePosition = "oppose"
+        if option.label == label:
+            position = "conditional_support" if said.condition.strip() else "support"
+        votes[option.line] = CandidateVote(
+            candidate=option.line, position=position, condition=said.condition, due=said.due
+        )
+    return votes
+
+
 def find_votes(
     state: Council, candidates: Sequence[int], about: Sequence[int]
 ) -> Mapping[SeatId, CandidateVote]:
@@ -88,7 +141,10 @@ def find_votes(
         for seat, number in state.votes.items()
         if (line := state.line(number)) is not None
     }
-    cast = {seat: read_ballot(line.said, candidates) for seat, line in lines.items()}
+    unproposed = list_unproposed(state, candidates)
+    cast = {
+        seat: read_vote(state, line.said, candidates, unproposed) for seat, line in lines.items()
+    }
     listed = {
         seat: [ballot[number] for number in about if number in ballot]
         for seat, ballot in cast.items()
@@ -108,11 +164,12 @@ class CandidateVotes:
 
     def __init__(self, state: Council, candidates: Sequence[int]) -> None:
         self._state = state
-        self._candidates = candidates
+        unproposed = list_unproposed(state, candidates)
+        self._candidates = (*candidates, *[option.line for option in unproposed])
         # The ballot of everyone who voted, and how sure its voter is of it as a whole.
         lines = {seat: state.line(number) for seat, number in state.votes.items()}
         self._ballots = {
-            seat: (read_ballot(line.said, candidates), line.said.confidence)
+            seat: (read_vote(state, line.said, candidates, unproposed), line.said.confidence)
             for seat, line in lines.items()
             if line is not None
         }
@@ -131,8 +188,7 @@ class CandidateVotes:
 
     def find_choice(self, candidate: int) -> str:
         """Return what a candidate is counted as: the choice that it names, else the candidate itself."""
-        line = self._state.line(candidate)
-        return (normalize_label(line.said.choice) if line is not None else "") or f"#{candidate}"
+        return _find_label(self._state.line(candidate)) or f"#{candidate}"
 
     @cached_property
     def by_choice(self) -> Mapping[str, tuple[SeatVote, ...]]:

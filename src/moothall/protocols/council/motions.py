@@ -175,6 +175,13 @@ def weigh_blind_positions(state: Council) -> BlindEvidence | None:
     return weigh_blind_answers(state.seats, answers, state.opened.subject)
 
 
+def is_new_answer(state: Council, decided: CouncilLine | None) -> bool:
+    """Whether nobody had written this label blind, and no options were named: what it says of the blind ones is not known."""
+    evidence = weigh_blind_positions(state)
+    label = normalize_label(decided.said.choice) if decided is not None else ""
+    return bool(label) and evidence is not None and not evidence.is_comparable(label)
+
+
 def is_blind_agreement(state: Council) -> bool:
     """Whether every seat wrote a position blind, and all name the same choice."""
     positions = find_blind_positions(state)
@@ -195,7 +202,9 @@ def is_overturned(variant: CouncilVariant, state: Council, decided: CouncilLine 
     evidence = weigh_blind_positions(state)
     before = evidence.majority if evidence is not None else None
     after = normalize_label(decided.said.choice) if decided is not None else ""
-    if before is None or not after or after == before:
+    if evidence is None or before is None or not after or after == before:
+        return False
+    if not evidence.is_comparable(after):
         return False
     if decided is not None and variant.owner(state.opened) is not None:
         return all(taken.how == "declined" for taken in decided.said.taken)
@@ -210,6 +219,8 @@ def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
     positions = {
         position for line, position in ballot if line and normalize_label(line.said.choice) == after
     }
+    if normalize_label(vote.said.choice) == after:
+        positions.add("support")
     return vote.said.moved_by is not None and bool(
         {vote.said.position, *positions} & {"support", "conditional_support"}
     )

@@ -127,6 +127,8 @@ def _resolve(
         )
         resolution = replace(resolution, consensus_type=kind, carried=is_carried, support=share)
     demanded = state.opened.settings.carry_at
+    if motions.is_new_answer(state, decided):
+        return apply_confidence(resolution, None, carry_at=demanded), "one_voice"
     confidence = evidence.find_confidence(decided.said.choice) if evidence is not None else None
     if evidence is None or confidence is None:
         voiced = None if is_owned else _find_one_voice(state, resolution, choice, votes)
@@ -176,13 +178,10 @@ def tally_candidates(
     evidence, correlations = motions.weigh_blind_positions(state), _build_correlations(state)
     one_voice = pool_one_voice(votes.by_choice, len(state.opened.subject.options))
 
-    def rate_choice(choice: str) -> float:
-        has_label = evidence is not None and not choice.startswith("#")
-        return (
-            evidence.compute_posterior(choice)
-            if evidence is not None and has_label
-            else one_voice[choice]
-        )
+    def rate_choice(choice: str) -> float | None:
+        if evidence is None or choice.startswith("#"):
+            return one_voice[choice]
+        return evidence.compute_posterior(choice) if evidence.is_comparable(choice) else None
 
     return tuple(
         _tally_candidate(
@@ -197,7 +196,7 @@ def tally_candidates(
 
 
 def _tally_candidate(
-    number: int, votes: Sequence[SeatVote], resolution: Resolution, confidence: float
+    number: int, votes: Sequence[SeatVote], resolution: Resolution, confidence: float | None
 ) -> CandidateTally:
     def add(*positions: VotePosition) -> float:
         return sum(resolution.weights[vote.seat] for vote in votes if vote.position in positions)

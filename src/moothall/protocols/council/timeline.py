@@ -20,7 +20,12 @@ from moothall.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moothall.protocols.council.motions import find_blind_positions, is_about, list_challenges
+from moothall.protocols.council.motions import (
+    find_blind_positions,
+    is_about,
+    is_new_answer,
+    list_challenges,
+)
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moothall.reports.decision import (
@@ -200,8 +205,12 @@ def _add_resolution(
         decision=_build_claim(decided),
         author=decided.seat,
         choice=decided.said.choice,
+        no_confidence="new_answer" if is_new_answer(timeline.state, decided) else None,
         reasons=reasons,
     )
+    if resolved.no_confidence is not None:
+        # An older record may have a figure, from comparing labels letter by letter.
+        resolved = replace(resolved, confidence=None, confidence_from=None)
     return replace(resolved, overruled=resolved.strength == "overruled")
 
 
@@ -286,7 +295,8 @@ def _list_evidence(
 
 
 def _build_claim(line: CouncilLine) -> SourcedClaim:
-    return SourcedClaim(text=line.said.text, entries=(line.id,))
+    # An option that was voted for without a word is its own text.
+    return SourcedClaim(text=line.said.text.strip() or line.said.choice, entries=(line.id,))
 
 
 def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
@@ -395,6 +405,7 @@ def find_motion_votes(timeline: CouncilTimeline) -> Mapping[SeatId, CandidateVot
         return {}
     candidates = council.candidates or (closed.motion,)
     find_choice = CandidateVotes(council, candidates).find_choice
+    # The option of a vote that no candidate names is a candidate of its own.
     alike = [number for number in candidates if find_choice(number) == find_choice(closed.motion)]
     return find_votes(council, candidates, [closed.motion, *alike])
 

@@ -206,7 +206,10 @@ def _apply_choice(said: Contribution, votes: tuple[CandidateVote, ...]) -> Contr
     """Return a vote for an option as a position on each candidate: the choice is what was asked for, and counts."""
     if len(votes) == 1:
         return replace(said, position=votes[0].position, ballot=())
-    return replace(said, position=None, ballot=votes, condition="", due="") if votes else said
+    if all(vote.position == "oppose" for vote in votes):
+        # Of an option that nobody proposed, the vote itself holds the condition.
+        return replace(said, position=None, ballot=votes) if votes else said
+    return replace(said, position=None, ballot=votes, condition="", due="")
 
 
 def _contradicts(said: Contribution, votes: Sequence[CandidateVote]) -> bool:

@@ -17,7 +17,12 @@ from moothall.domain.session_state import ProtocolState, list_lost_seats
 from moothall.protocols.persona import facts
 from moothall.scoring.independence import build_seat_correlations, count_effective_votes
 from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
-from moothall.scoring.posterior import Agreement, find_agreement, weigh_blind_answers
+from moothall.scoring.posterior import (
+    Agreement,
+    BlindEvidence,
+    find_agreement,
+    weigh_blind_answers,
+)
 from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 
 MAX_POINTS = 20
@@ -255,20 +260,33 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
     )
 
 
-def _compute_blind_confidence(state: Meeting) -> float | None:
-    """Return the chance that the draft's choice is right, by what the seats chose before anybody spoke."""
+def _weigh_blind_choices(state: Meeting) -> BlindEvidence | None:
+    """Return what the choices say that were named before anybody spoke."""
     stated = {
         seat: position.confidence
         for seat, position in state.positions.items()
         if position is not None
     }
     answers = {seat: (choice, stated.get(seat)) for seat, choice in state.choices.items()}
-    evidence = weigh_blind_answers(state.seats, answers, state.opened.subject)
+    return weigh_blind_answers(state.seats, answers, state.opened.subject)
+
+
+def _compute_blind_confidence(state: Meeting) -> float | None:
+    """Return the chance that the draft's choice is right, by what the seats chose before anybody spoke."""
+    evidence = _weigh_blind_choices(state)
     return (
         evidence.find_confidence(state.draft.choice)
         if evidence is not None and state.draft is not None
         else None
     )
+
+
+def is_new_answer(state: Meeting) -> bool:
+    """Whether nobody had named the draft's choice before anybody spoke, and no options were named."""
+    if state.draft is None or not state.draft.choice.strip():
+        return False
+    evidence = _weigh_blind_choices(state)
+    return evidence is not None and not evidence.is_comparable(state.draft.choice)
 
 
 def _find_agreement(

@@ -27,7 +27,7 @@ from moothall.protocols.persona.facts import (
     TurnTaken,
 )
 from moothall.protocols.persona.rules import RULES
-from moothall.protocols.persona.state import Meeting, collect_last_words
+from moothall.protocols.persona.state import Meeting, collect_last_words, is_new_answer
 from moothall.reports.decision import (
     AnsweredInput,
     Decision,
@@ -190,13 +190,18 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     ]
     replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
     known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
+    is_new = draft is not None and is_new_answer(meeting)
+    # An older record may have a figure, from comparing labels letter by letter.
+    confidence = None if is_new else concluded.confidence
     return copy_fields(
         Decision,
         shared,
         concluded,
+        confidence=confidence,
         decision=_build_claim(draft.decision, timeline) if draft else None,
         choice=draft.choice if draft else "",
-        confidence_from="blind" if concluded.confidence is not None else None,
+        confidence_from="blind" if confidence is not None else None,
+        no_confidence="new_answer" if is_new else None,
         author_confidence=draft.confidence if draft else None,
         positions=shared.positions,
         voters=len(siding),

@@ -6,7 +6,7 @@ from pydantic import AliasChoices, Field
 
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import Contribution
-from moothall.reports.decision import Movement
+from moothall.reports.decision import Movement, NoConfidence
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
@@ -175,6 +175,10 @@ class ResultOut(ApiModel):
     confidence_from: ConfidenceBasis | None = Field(
         default=None,
         description="What this rests on: answers before anyone read anyone (blind), or votes after it (one_voice).",
+    )
+    no_confidence: NoConfidence | None = Field(
+        default=None,
+        description="Why there is no chance: new_answer, nobody had it in these words before they read each other.",
     )
     consensus_type: str
     spared: int = Field(
