@@ -287,3 +287,31 @@ def test_the_embedded_model_neither_reviews_nor_gates(cli: Cli) -> None:
     assert json.loads(cli("list", "--json").out)["sessions"] == []
     cli(*review, "--seat", "a=mailbox", "--session", "s", code=3)
     assert refused in cli("resume", "s", "--swap", "a=embedded", code=2).err
+
+
+def test_money_that_cannot_stop_a_model_says_so(cli: Cli) -> None:
+    """W-1: in one line, before it is asked and in a dry run; a known price or no limit says nothing."""
+    unpriced = ["--model", "http://127.0.0.1:9/v1#stub"]
+    limited = [*unpriced, "--money", "0.01", "--no-check"]
+    told = (
+        "the price of http://127.0.0.1:9/v1#stub is not known: --money cannot stop it; use --tokens"
+    )
+    review = ["review", "--diff", "change.diff"]
+    for words, code in (
+        (["run", "Ship?", *limited, "--dry-run"], 0),
+        (["run", "Ship?", *limited, "-q"], 3),
+        (["run", "Ship?", *limited, "--json"], 3),
+        ([*review, *limited, "--dry-run"], 0),
+        ([*review, *limited], 3),
+    ):
+        done = cli(*words, code=code)
+        assert (done.out + done.err).count(told) == 1
+    done = cli("run", "要上线吗？", *limited, "--dry-run")
+    assert "http://127.0.0.1:9/v1#stub 的价格未知：--money" in done.out
+    priced = ["--model", "openai:gpt-5-mini", "--money", "0.01", "--no-check"]
+    for words in (priced, [*unpriced, "--no-check"]):
+        done = cli("run", "Ship?", *words, "--dry-run")
+        assert "cannot stop it" not in done.out + done.err
+    (cli.cwd / "q.jsonl").write_text('{"question": "1 + 1?", "answer": "2"}\n', encoding="utf-8")
+    bench = ["bench", "q.jsonl", *unpriced, "--money", "0.01", "--dry-run"]
+    assert "is not known: --money cannot stop it" in cli(*bench).out
