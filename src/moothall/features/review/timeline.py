@@ -267,11 +267,7 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
 def _build_losses(decision: Decision, words: ReviewReportText) -> tuple[Block, ...]:
     """What was raised and counts for nothing: its quoted lines were not found, or it could not be read."""
     unquoted = [each for each in decision.findings or () if each.state == "unquoted"]
-    unread = [
-        f"{each.seat} · {words.severities.get(each.severity or '', '?')} · "
-        f"{one_line(each.given)} ({one_line(each.why)})"
-        for each in decision.lost_findings or ()
-    ]
+    unread = [_format_lost(each, words) for each in decision.lost_findings or ()]
     losses: list[Block] = []
     if unquoted:
         cards = tuple(_build_card(each, words) for each in unquoted)
@@ -279,6 +275,12 @@ def _build_losses(decision: Decision, words: ReviewReportText) -> tuple[Block, .
     if unread:
         losses.append(blocks.Details(words.unread, (blocks.Bullets(tuple(unread)),)))
     return build_section(words.losses_raised, losses)
+
+
+def _format_lost(lost: LostFinding, words: ReviewReportText) -> str:
+    severity = words.severities.get(lost.severity or "", "?")
+    given = shorten_text(one_line(lost.given), 200)
+    return f"{lost.seat} · {severity} · {given} ({one_line(lost.why)})"
 
 
 def _build_doubts(state: Review, verdict: Verdict | None, words: ReviewReportText) -> list[Block]:
