@@ -471,7 +471,7 @@ def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) ->
         "--turns",
         "1",
     ) as terminal:
-        terminal.wait_for("Say something, or press Enter to listen.")
+        terminal.wait_for("Do you want to say something?")
         terminal.wait_for("me>")
         terminal.type("re #1 agree: Soup.\r")
         terminal.wait_for("Where do you stand on this decision?")

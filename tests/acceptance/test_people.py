@@ -65,7 +65,7 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(
         terminal.wait_for("Which answer do you choose?")
         terminal.wait_for("eve>")
         terminal.type("b\r")
-        terminal.wait_for("Why? (Enter for none)")
+        terminal.wait_for("Why? (Enter: just that answer)")
         terminal.type("It is small")
         until(
             lambda: [
@@ -133,7 +133,7 @@ def test_the_up_key_brings_back_what_was_said_in_an_earlier_sitting(cli: Cli, de
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
         terminal.wait_for("eve>")
         terminal.type("b\r")
-        terminal.wait_for("Why? (Enter for none)")
+        terminal.wait_for("Why? (Enter: just that answer)")
         terminal.type("It is small enough.\r")
         terminal.wait_for("How sure are you?")
         terminal.type("/leave\r")
@@ -149,7 +149,7 @@ def test_the_up_key_brings_back_what_was_said_in_an_earlier_sitting(cli: Cli, de
     with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
         terminal.wait_for("eve> b")
         terminal.type("\r")
-        terminal.wait_for("Why? (Enter for none)")
+        terminal.wait_for("Why? (Enter: just that answer)")
         terminal.wait_for("It is small enough.")
         # What stands in the prompt is taken out. Up: `b` of this sitting, then the words of the earlier one.
         terminal.type("\x15\x1b[A\x1b[A")
@@ -185,7 +185,7 @@ def test_a_person_sits_at_a_session_that_another_process_runs(cli: Cli) -> None:
             terminal.type("noodles\r")
             terminal.wait_for("How sure are you?")
             terminal.type("\r")
-            terminal.wait_for("Say something, or press Enter to listen.")
+            terminal.wait_for("Do you want to say something? (Enter: you listen)")
             terminal.type("Noodles, because\x1b\rthey are quick.\r")
             terminal.wait_for("Where do you stand on this decision?")
             terminal.type("4\r")
@@ -222,7 +222,7 @@ def test_a_human_seat_whose_process_is_gone_is_taken_up_by_sitting_down(cli: Cli
         "s",
     ]
     with Terminal(cli, *words) as terminal:
-        terminal.wait_for("Say something, or press Enter to listen.")
+        terminal.wait_for("Do you want to say something? (Enter: you listen)")
         terminal.wait_for("me>")
         terminal.type("half a thou")
         terminal.wait_for("half a thou")
@@ -401,7 +401,7 @@ def test_a_person_at_a_terminal_is_recorded_as_they_meant_or_asked(cli: Cli, doo
         cli, *(("run", *words) if door == "run" else ("sit", "s", "--seat", "eve"))
     ) as terminal:
         for asked, typed in (
-            ("Say something", "Noodles."),
+            ("say something?", "Noodles."),
             ("Where do you stand on this decision?", "yes but no"),
             ("! expected a number or a word of the list", "支持不了"),
             ("! expected a number or a word of the list", "OK, I oppose this"),

@@ -155,7 +155,8 @@ def test_a_person_sits_among_scripts_in_every_protocol(tmp_path: Path, protocol:
     assert person.asked
     assert [fact for fact in mine if isinstance(fact, SeatLost)] == []
     for question, _ in person.asked:
-        assert question.complaint == ""
+        # Of several findings one has to be named: nobody else chooses it.
+        assert question.complaint in {"", "expected the number of an entry, such as #2"}
         shown = f"{question.news} {question.about} {question.text}"
         assert not re.search(
             r"reaction|score|json|intent_to_speak|node_id|\{\"", shown, re.IGNORECASE

@@ -365,3 +365,72 @@ def test_the_trust_in_a_participant_is_told_case_by_case(tmp_path: Path) -> None
             assert (await rpc("moot.getTrustHistory", source="nobody"))["cases"] == []
 
     run_with_deadline(work())
+
+
+async def hold_until_argued(rpc: Rpc, *seats: str) -> str:
+    """Open a debate in which each seat has proposed, and ada has written first; ada is asked to argue."""
+    session = await open_debate(rpc, *seats)
+    for seat in seats:
+        await say(rpc, session, seat, "propose", choice=seat.upper())
+    return session
+
+
+async def find_said(rpc: Rpc, session: str, seat: str, kind: str) -> dict[str, Any]:
+    """What a seat said as it stands in the ledger: the newest of this type."""
+    entries = (await rpc("moot.getEntries", sessionId=session))["entries"]
+    facts = [entry["what"] for entry in entries if entry["fact"] == "Contributed"]
+    said = [fact["said"] for fact in facts if fact["seat"] == seat]
+    said = [each for each in said if each["type"] == kind]
+    newest: dict[str, Any] = said[-1]
+    return newest
+
+
+def test_a_line_that_nobody_named_is_none(tmp_path: Path) -> None:
+    """W-5: who supports and names no line is not recorded as speaking to one, and the form says so before."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            session = await hold_until_argued(rpc, "ada", "bob", "cy")
+            asked = await find_ask(rpc, session, "ada")
+            steps = {step["key"]: step for step in asked["steps"]}
+            assert steps["refers_to"]["ifEmpty"] == "no line is named"
+            assert "ifEmpty" not in steps["position"]
+            given = {"position": "support", "words": "I like what bob says."}
+            await answer(rpc, session, "ada", answers=given)
+            said = await find_said(rpc, session, "ada", "support")
+            assert said["text"] == "I like what bob says."
+            assert said.keys().isdisjoint({"refersTo", "refers_to", "confidence"}), said
+            await answer(rpc, session, "bob", answers={**given, "refers_to": "4"})
+            named = await find_said(rpc, session, "bob", "support")
+            assert 4 in {named.get("refersTo"), named.get("refers_to")}
+
+    run_with_deadline(work())
+
+
+def test_a_position_that_nobody_named_is_none(tmp_path: Path) -> None:
+    """W-5, D-7: a ballot holds the positions that were named; one without any is refused, and abstaining is said."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            seats = ("ada", "bob")
+            session = await hold_until_argued(rpc, *seats)
+            for _ in seats:
+                for seat in seats:
+                    if (await rpc("moot.getPersonAsks", sessionId=session, seat=seat))["asks"]:
+                        await answer(rpc, session, seat, command="/pass")
+            asked = await find_ask(rpc, session, "ada")
+            first, second = (step for step in asked["steps"] if step["kind"] == "position")
+            assert not first["needed"]
+            assert "no position" in first["ifEmpty"]
+            given = {"why": "I know too little of the other."}
+            refusal = await expect_error(BadAnswer, answer(rpc, session, "ada", answers=given))
+            assert "name one on at least one" in str(refusal)
+            await answer(rpc, session, "ada", answers={**given, second["key"]: "support"})
+            await answer(rpc, session, "bob", command="/abstain")
+            ballots = {
+                seat: (await find_said(rpc, session, seat, "vote"))["ballot"] for seat in seats
+            }
+            assert [vote["position"] for vote in ballots["ada"]] == ["support"]
+            assert [vote["position"] for vote in ballots["bob"]] == ["abstain", "abstain"]
+
+    run_with_deadline(work())

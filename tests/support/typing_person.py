@@ -1,5 +1,6 @@
 """A person who types: given lines first, then something sensible, so that every session comes to its end."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -23,16 +24,19 @@ class TypingPerson:
         self._left = iter(self.lines)
 
     async def __call__(self, question: PersonQuestion) -> str | None:
-        usual = (
-            "1"
-            if question.choices
-            else f"Words of mine, number {len(self.asked)}."
-            if question.is_words
-            else ""
-        )
+        usual = self._say_something(question)
         typed = usual if question.complaint and not self.is_stubborn else next(self._left, usual)
         self.asked.append((question, typed))
         return typed
+
+    def _say_something(self, question: PersonQuestion) -> str:
+        if question.choices:
+            return "1"
+        if question.is_words:
+            return f"Words of mine, number {len(self.asked)}."
+        # A complaint about a number that is needed names one.
+        example = re.search(r"#\d+", question.complaint)
+        return example[0] if example else ""
 
     @property
     def accepted_words(self) -> Sequence[str]:

@@ -304,6 +304,7 @@ export interface PersonAsk {
   about: string;
   steps: PersonStep[];
   commands: Command[];
+  consults: string[];
 }
 export interface PersonAsks {
   sessionId: string;
@@ -320,6 +321,7 @@ export interface PersonStep {
   onlyAfter?: [string, string[]] | null;
   group: string;
   numbers: number[];
+  ifEmpty?: string | null;
 }
 export interface Plan {
   protocol: string;

@@ -24,6 +24,7 @@ from moothall.codec.field_values import read_integer, read_share, split_numbers,
 from moothall.codec.json_text import extract_object
 from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import AnswerRules, Brief
+from moothall.domain.facts import Language
 from moothall.domain.person import (
     CONDITION,
     WHY,
@@ -35,7 +36,7 @@ from moothall.domain.person import (
 )
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadAnswer
-from moothall.locale.catalogues import DERIVED_PERSON, DerivedPersonText
+from moothall.locale.catalogues import DERIVED_PERSON, PERSON_SEAT, DerivedPersonText
 
 _ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
 _ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")
@@ -136,6 +137,7 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         # A text that names no item takes no position on any: only an abstention is about all of them.
         if choice is None or choice.value != "abstain":
             raise BadAnswer(_explain_missing(person, step))
+        parts = dict.fromkeys(items, said)
     for group in groups:
         part = parts.get(group, "" if group else said)
         _read_group(person, [step for step in person.steps if step.group == group], part, answers)
@@ -218,6 +220,8 @@ def _explain_missing(person: PersonAsk, step: PersonStep) -> str:
         return f"the condition is missing{about}; say it behind an “if”: “Yes, if …”"
     if step.choices:
         return f"no answer{about} could be read from the text; expected {describe_plain_answer(person)}"
+    if step.kind in {"number", "reference"}:
+        return f"the number of an entry is missing{about}, such as #2; {step.text}"
     return f"words are missing{about}; {step.text}"
 
 
@@ -240,6 +244,13 @@ def describe_plain_answer(person: PersonAsk) -> str:
         said.append("words of yours")
     said += [f"{command.word} ({command.text})" for command in person.commands]
     return ", or ".join(said) or "nothing more"
+
+
+def describe_empty(step: PersonStep, language: Language) -> str:
+    """Return what leaving a step empty records, in words; empty where it has to be answered."""
+    if step.is_needed:
+        return ""
+    return step.if_empty or PERSON_SEAT[language].empty
 
 
 WORDS: Final = "words"

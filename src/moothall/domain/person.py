@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from moothall.domain.context import Utterance
+from moothall.domain.ids import SeatId
 
 Answers = Mapping[str, str]
 """What a person answered, by the key of the step; a step that was left out is missing."""
@@ -33,6 +34,7 @@ class PersonStep:
     `only_after` names an earlier step and the values after which this one is asked. Steps with the same `group` belong to one of
     several items, such as one idea of a ballot. `is_long`: several lines are welcome. `default` stands in the prompt to be
     edited. `numbers` are the entries that may be named; a `reference` is also read from a sentence that names one as #2.
+    `if_empty` says in words what is recorded where a step is left empty; without it nothing is.
     """
 
     name: str
@@ -47,6 +49,7 @@ class PersonStep:
     group: str = ""
     default: str = ""
     numbers: Container[int] = ()
+    if_empty: str = ""
 
     @property
     def key(self) -> str:
@@ -79,6 +82,7 @@ class PersonAsk:
     `news` are the latest contributions, oldest first; the person is shown those that it has not seen, without its own. `about` is
     what the questions are about, such as the motion. `build` makes the answer of the seat. `keeps_for` is the kind of a later ask
     that the answer to the first step also answers. `otherwise` is how words are read that do not answer these questions.
+    `consults` are the seats that the person may ask something before it answers.
     """
 
     build: Callable[[Answers], object]
@@ -89,3 +93,4 @@ class PersonAsk:
     commands: tuple[PersonCommand, ...] = ()
     keeps_for: str = ""
     otherwise: "PersonAsk | None" = None
+    consults: tuple[SeatId, ...] = ()

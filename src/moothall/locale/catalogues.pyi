@@ -35,7 +35,6 @@ class ConsultationPersonText(Texts):
     background: str
     understanding: str
     answer: str
-    may_ask: str
 
 CONSULTATION_PERSON: Catalogue[ConsultationPersonText]
 
@@ -250,13 +249,17 @@ class CouncilPersonText(CouncilFieldsText):
     argue: str
     advise: str
     which: str
+    no_line: str
     say: str
     say_it: str
+    just_the_answer: str
     advice: str
     challenged: str
     answer: str
     gives_way: str
     vote_on: str
+    no_position: str
+    no_positions: str
     vote: str
     vote_for: str
     motion: str
@@ -465,6 +468,11 @@ class InterviewText(Texts):
     number: str
     understood: str
     long: str
+    notes: str
+    between: str
+    enter: str
+    one_number: str
+    may_ask: str
     needed: str
     command: str
     unsaid: str
@@ -529,6 +537,7 @@ class ParticipantPromptText(Texts):
 PARTICIPANT_PROMPT: Catalogue[ParticipantPromptText]
 
 class PersonSeatText(Texts):
+    empty: str
     needed: str
     choose: str
     number: str
@@ -539,11 +548,18 @@ class PersonStepsText(TermsText):
     position: str
     condition: str
     why: str
+    no_reason: str
     confidence: str
+    not_stated: str
     moved_by: str
+    no_entry: str
     choose: str
     choose_or_none: str
+    no_choice: str
     in_short: str
+    no_condition: str
+    nothing: str
+    abstain_from_all: str
     pass_over: str
     confidences: Mapping[str, str]
 
@@ -552,6 +568,7 @@ PERSON_STEPS: Catalogue[PersonStepsText]
 class PersonaPersonText(Texts):
     position: str
     bid: str
+    listens: str
     listen: str
     enough: str
     speech: str
@@ -679,6 +696,7 @@ class RoundtablePersonText(Texts):
     speech: str
     expected: str
     agreed: str
+    not_agreed: str
     minutes: str
     inputs: str
     answers: Mapping[str, str]
@@ -860,12 +878,16 @@ SPEECH_DIGEST: Catalogue[SpeechDigestText]
 
 class SwarmPersonText(Texts):
     explore: str
+    nothing_new: str
     classic: str
     random: str
     switch: str
     ideas: str
     holds: str
+    still_held: str
+    none_held: str
     direction: str
+    usual_direction: str
     collide: str
     findings: str
     which: str
@@ -873,6 +895,8 @@ class SwarmPersonText(Texts):
     check: str
     vote: str
     rate: str
+    not_rated: str
+    no_votes: str
     synthesis: str
     inputs: str
     actions: Mapping[str, str]

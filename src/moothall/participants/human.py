@@ -123,6 +123,7 @@ class PersonInterview:
         speakers = ", ".join(
             f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1
         )
+        may_ask = words.may_ask if person.consults else ""
         return PersonQuestion(
             seat=brief.seat.id,
             ask=brief.ask.id,
@@ -131,7 +132,7 @@ class PersonInterview:
             text="",
             news="\n\n".join(lines),
             spoken=words.spoken.format(speakers=speakers) if seen is not None and speakers else "",
-            about="\n\n".join(part for part in (person.about, person.intro) if part),
+            about="\n\n".join(part for part in (person.about, person.intro, may_ask) if part),
             commands=person.commands,
             is_first=True,
         )
@@ -157,7 +158,7 @@ class PersonInterview:
             question = replace(
                 question,
                 step=step.key,
-                text=step.text,
+                text=_write_question(step, brief.language),
                 choices=step.choices,
                 default=(before or step.default) if step.kind == "text" else "",
                 is_words=step.kind == "text",
@@ -245,6 +246,19 @@ class PersonInterview:
             self._unsaid[key] = person_asks.UnsaidWords(person.keeps_for, brief.ask.turn, words)
 
 
+def _write_question(step: PersonStep, language: Language) -> str:
+    """Return a question as a terminal puts it: with how a number is given, and with what Enter alone means."""
+    words, notes = INTERVIEW[language], list[str]()
+    if step.kind in {"number", "reference"}:
+        notes.append(words.one_number)
+    empty = person_asks.describe_empty(step, language)
+    if empty:
+        notes.append(words.enter.format(meaning=empty))
+    if not notes:
+        return step.text
+    return words.notes.format(text=step.text, notes=words.between.join(notes))
+
+
 def _check_length(read: Reading, words: InterviewText) -> None:
     """Raises BadAnswer if words of a person were left away: who sits there can shorten them."""
     if cut := next(filter(None, map(_CUT.match, read.mends)), None):
@@ -263,7 +277,7 @@ def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: Interview
         raise BadAnswer(words.command.format(typed=text, known=known))
     if is_blank(text):
         if text or step.is_needed:
-            raise BadAnswer(words.choose if step.choices else words.needed)
+            raise BadAnswer(_describe_needed(step, words))
         return ""
     value = person_asks.read_step(step, text)
     if value is not None:
@@ -271,8 +285,20 @@ def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: Interview
     if step.choices:
         near = person_asks.suggest_choice(text, step.choices)
         raise BadAnswer(words.nearest.format(typed=text[:60], near=near) if near else words.choose)
+    raise BadAnswer(_describe_number(step, words))
+
+
+def _describe_needed(step: PersonStep, words: InterviewText) -> str:
+    if step.choices:
+        return words.choose
+    if step.kind == "reference":
+        return _describe_number(step, words)
+    return words.needed
+
+
+def _describe_number(step: PersonStep, words: InterviewText) -> str:
     example = next((f"#{number}" for number in range(1, 1_000) if number in step.numbers), "#1")
-    raise BadAnswer(words.number.format(example=example))
+    return words.number.format(example=example)
 
 
 class HumanParticipant:

@@ -32,9 +32,20 @@ CONFIDENCES: Final[Mapping[str, float]] = {
 }
 
 
-def ask_words(text: str, *, is_needed: bool = True, default: str = "") -> PersonStep:
+def ask_words(text: str, *, default: str = "") -> PersonStep:
     """Return the question that is answered in one's own words, on as many lines as they take."""
-    return PersonStep(name=WORDS, text=text, is_needed=is_needed, is_long=True, default=default)
+    return PersonStep(name=WORDS, text=text, is_needed=True, is_long=True, default=default)
+
+
+def offer_words(text: str, *, if_empty: str) -> PersonStep:
+    """Return the same question where nothing has to be said; `if_empty` says what that means."""
+    return PersonStep(name=WORDS, text=text, is_long=True, if_empty=if_empty)
+
+
+def ask_why(language: Language, **step: Any) -> PersonStep:
+    """Return the question after a reason, which may be left out."""
+    words = PERSON_STEPS[language]
+    return PersonStep(name=WHY, text=words.why, if_empty=words.no_reason, **step)
 
 
 def split_lines(text: str) -> list[str]:
@@ -56,7 +67,7 @@ def ask_which_and_why(
     """Return that question about one of several items, and the one after the reason."""
     return [
         ask_which(text, choices, group=group),
-        PersonStep(name=WHY, text=PERSON_STEPS[language].why, group=group),
+        ask_why(language, group=group),
     ]
 
 
@@ -78,7 +89,7 @@ def ask_position(
                 name=CONDITION, text=words.condition, is_needed=True, only_after=after, group=group
             )
         )
-    return (*steps, PersonStep(name=WHY, text=words.why, is_long=True, group=group))
+    return (*steps, ask_why(language, is_long=True, group=group))
 
 
 def ask_confidence(
@@ -95,6 +106,7 @@ def ask_confidence(
         choices=choices,
         kind="confidence",
         only_after=only_after,
+        if_empty=words.not_stated,
     )
 
 
@@ -118,7 +130,7 @@ def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the question after an answer that can be compared: one of the options, or a few words of one's own."""
     words = PERSON_STEPS[language]
     if not options:
-        return PersonStep(name=CHOICE, text=words.in_short)
+        return PersonStep(name=CHOICE, text=words.in_short, if_empty=words.no_choice)
     choices = tuple(PersonChoice(value=option, text=option) for option in options)
     return PersonStep(
         name=CHOICE, text=words.choose, choices=choices, kind="option", is_needed=True
@@ -127,12 +139,10 @@ def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
 
 def offer_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the same question where a text says it all, and the choice only makes it comparable."""
-    step = ask_choice(language, options)
-    return (
-        replace(step, text=PERSON_STEPS[language].choose_or_none, is_needed=False)
-        if options
-        else step
-    )
+    step, words = ask_choice(language, options), PERSON_STEPS[language]
+    if not options:
+        return step
+    return replace(step, text=words.choose_or_none, is_needed=False, if_empty=words.no_choice)
 
 
 def read_choice(answers: Answers) -> str:
@@ -157,14 +167,27 @@ CHOICE_FIELD: Final[AnswerField[Any]] = AnswerField(
 
 def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:
     """Return the question after the entry that changed the person's mind."""
+    words = PERSON_STEPS[language]
     return PersonStep(
-        name=MOVED_BY, text=PERSON_STEPS[language].moved_by, kind="number", numbers=numbers
+        name=MOVED_BY,
+        text=words.moved_by,
+        kind="number",
+        numbers=numbers,
+        if_empty=words.no_entry,
     )
 
 
 def read_moved_by(answers: Answers) -> int | None:
     """Return the entry that changed the person's mind."""
     return int(answers[MOVED_BY]) if answers.get(MOVED_BY) else None
+
+
+def offer_abstention(language: Language, answer: object) -> PersonCommand:
+    """Return the command that abstains from all that is voted on, with the answer that stands for it."""
+    words = PERSON_STEPS[language]
+    return PersonCommand(
+        word="/abstain", text=words.abstain_from_all, answer=answer, words=("abstain", "弃权")
+    )
 
 
 def offer_pass(language: Language, answer: object) -> PersonCommand:

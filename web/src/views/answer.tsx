@@ -108,20 +108,10 @@ function NotifyButton() {
   );
 }
 
-/** The questions are also asked at a terminal, where Enter leaves one out and /pass is typed: here they are buttons. */
-function adaptText(text: string): string {
-  return text
-    .replace(/\s*[(（][^()（）]*(?:Enter|直接回车|\/pass)[^()（）]*[)）]/g, "")
-    .replace("type /pass", "pass")
-    .replace("输入 /pass 跳过", "可以跳过")
-    .replace("press Enter", "send it empty")
-    .replace("直接按回车", "留空提交")
-    .trim();
-}
-
 interface Understood {
   question: string;
   choice: string;
+  isEmpty: boolean;
 }
 
 /** What was understood, before it counts: Enter sends it, Escape takes it back. */
@@ -139,10 +129,10 @@ function Confirm({ understood, onSend, onChange }: { understood: Understood[]; o
         <b>{say("this_is_what_will_count")}</b>
       </Notice>
       <dl class="understood">
-        {understood.map(({ question, choice }, index) => (
+        {understood.map(({ question, choice, isEmpty }, index) => (
           <div key={index}>
             <dt class="soft">{question}</dt>
-            <dd dir="auto">{choice}</dd>
+            <dd dir="auto" class={isEmpty ? "left-empty" : ""}>{choice}</dd>
           </div>
         ))}
       </dl>
@@ -198,7 +188,7 @@ function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) 
     onWrite("");
     await call("moot.answerAsPerson", params).catch((error: unknown) => {
       onWrite(words);
-      throw new Error(adaptText(describeError(error)));
+      throw new Error(describeError(error));
     });
     writeStored(name, null);
     onSent();
@@ -206,15 +196,12 @@ function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) 
   const sendAnswers = async (): Promise<void> => {
     const missing = shown.find((step) => step.needed && !answers[step.key]?.trim());
     if (missing) {
-      setProblem(say("please_answer_missing", { missing: adaptText(missing.text) }));
+      setProblem(say("please_answer_missing", { missing: missing.text }));
       return;
     }
     const given = Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key]]] : [])));
-    const chosen = shown.filter((step) => ["position", "option"].includes(step.kind) && answers[step.key]?.trim()).map((step) => ({
-      question: adaptText(step.text),
-      choice: step.choices.find((each) => each.value === answers[step.key])?.text ?? answers[step.key] ?? "",
-    }));
-    if (understood.length === 0 && chosen.length > 0) setUnderstood(chosen);
+    const isChosen = shown.some((step) => ["position", "option"].includes(step.kind) && answers[step.key]?.trim());
+    if (understood.length === 0 && isChosen) setUnderstood(shown.map((step) => describeAnswer(step, answers[step.key] ?? "", items)));
     else await send({ answers: given });
   };
   if (understood.length > 0) return <Confirm understood={understood} onSend={sendAnswers} onChange={() => setUnderstood([])} />;
@@ -223,7 +210,7 @@ function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) 
     <form class="form ask" data-test="ask" data-ask={ask.ask} onSubmit={(event) => event.preventDefault()} onKeyDown={submitByKey}>
       <Notice tone="turn">
         <b>{say("it_is_your_turn")}</b>
-        {person.intro ? `${say("full_stop")}${adaptText(person.intro)}` : asked ? `${say("colon")}${asked}` : ""}
+        {person.intro ? `${say("full_stop")}${person.intro}` : asked ? `${say("colon")}${asked}` : ""}
         {ask.deadline && (
           <span class="soft">
             {" "}
@@ -257,6 +244,7 @@ function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) 
           </Action>
         ))}
       </div>
+      {person.consults.length > 0 && <ConsultForm seats={person.consults} onAsk={(to, question) => send({ consult: { to, question } })} />}
       <details class="fold">
         <summary>{say("everything_that_a_participant_is_told")}</summary>
         <pre class="scroll wrap" tabIndex={0}>
@@ -264,6 +252,42 @@ function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) 
         </pre>
       </details>
     </form>
+  );
+}
+
+/** What counts for one question: what was said, or what leaving it empty means. */
+function describeAnswer(step: PersonStep, answer: string, items: Item[]): Understood {
+  if (!answer.trim()) return { question: step.text, choice: say("left_empty", { meaning: step.ifEmpty ?? "" }), isEmpty: true };
+  const named = listEntries(step, items).find((item) => String(item.entry) === answer);
+  const choice = step.choices.find((each) => each.value === answer)?.text;
+  return { question: step.text, choice: choice ?? (named ? describeEntry(named) : answer), isEmpty: false };
+}
+
+/** A question to another seat, before the answer; the form comes back with the reply. */
+function ConsultForm({ seats, onAsk }: { seats: string[]; onAsk: (to: string, question: string) => Promise<void> }) {
+  const [to, setTo] = useState(seats[0] ?? "");
+  const [question, setQuestion] = useState("");
+  return (
+    <details class="fold" data-test="consult">
+      <summary>{say("ask_before_you_answer")}</summary>
+      <label>
+        {say("whom_do_you_ask")}
+        <select value={to} onChange={(event) => setTo(event.currentTarget.value)}>
+          {seats.map((seat) => (
+            <option key={seat} value={seat}>
+              {seat}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {say("what_do_you_ask")}
+        <textarea rows={3} value={question} onInput={(event) => setQuestion(event.currentTarget.value)} />
+      </label>
+      <Action class="quiet" disabled={!question.trim()} do={() => onAsk(to, question)}>
+        {say("put_the_question")}
+      </Action>
+    </details>
   );
 }
 
@@ -296,15 +320,21 @@ interface StepProps {
   onChange: (value: string) => void;
 }
 
-function Step({ step, items, id, value, onChange }: StepProps) {
+/** The entries among which a step lets one be named; empty where its numbers are typed. */
+function listEntries(step: PersonStep, items: Item[]): Item[] {
+  if (step.kind !== "number" && step.kind !== "reference") return [];
   const numbers = new Set(step.numbers ?? []);
-  const entries = step.kind === "number" || step.kind === "reference" ? items.filter((item) => item.entry && numbers.has(item.entry)) : [];
+  return items.filter((item) => item.entry && numbers.has(item.entry));
+}
+
+function Step({ step, items, id, value, onChange }: StepProps) {
+  const entries = listEntries(step, items);
   if (entries.length > 0) {
     return (
       <label>
-        {step.text.replace(/\s*[(（][^()（）]*[)）]\s*$/, "")}
+        {step.text}
         <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">{say("none")}</option>
+          <option value="">{step.ifEmpty ?? "–"}</option>
           {entries.map((item) => (
             <option key={item.entry} value={String(item.entry)}>
               {describeEntry(item)}
@@ -315,29 +345,27 @@ function Step({ step, items, id, value, onChange }: StepProps) {
     );
   }
   if (step.choices.length > 0 && step.choices.length <= 8) {
+    const empty = step.ifEmpty ? [{ value: "", text: say("left_empty", { meaning: step.ifEmpty }) }] : [];
+    const lines = [...empty, ...step.choices];
+    const focused = lines.find((each) => each.value === value) ?? lines[0];
     return (
       <fieldset>
-        <legend>{adaptText(step.text)}</legend>
-        {step.choices.map((choice) => (
-          <label class="choice-line" key={choice.value}>
-            <input type="radio" id={choice === (step.choices.find((each) => each.value === value) ?? step.choices[0]) ? id : undefined} name={`${id}-${step.key}`} checked={value === choice.value} onChange={() => onChange(choice.value)} />
-            {choice.text}
+        <legend>{step.text}</legend>
+        {lines.map((line) => (
+          <label class={`choice-line ${line.value ? "" : "left-empty"}`} key={line.value}>
+            <input type="radio" id={line === focused ? id : undefined} name={`${id}-${step.key}`} checked={value === line.value} onChange={() => onChange(line.value)} />
+            {line.text}
           </label>
         ))}
-        {!step.needed && value && (
-          <button type="button" class="quiet" onClick={() => onChange("")}>
-            {say("none_2")}
-          </button>
-        )}
       </fieldset>
     );
   }
   if (step.choices.length > 8) {
     return (
       <label>
-        {adaptText(step.text)}
+        {step.text}
         <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">–</option>
+          <option value="">{step.ifEmpty ?? "–"}</option>
           {step.choices.map((choice) => (
             <option key={choice.value} value={choice.value}>
               {choice.text}
@@ -347,14 +375,22 @@ function Step({ step, items, id, value, onChange }: StepProps) {
       </label>
     );
   }
+  const described = step.ifEmpty ? `${id}-empty` : undefined;
   return (
-    <label>
-      {adaptText(step.text)}
-      {step.long ? (
-        <textarea id={id} rows={5} value={value} onInput={(event) => onChange(event.currentTarget.value)} />
-      ) : (
-        <input id={id} type="text" inputMode={step.kind === "number" || step.kind === "reference" ? "numeric" : "text"} value={value} onInput={(event) => onChange(event.currentTarget.value)} />
+    <div class="step">
+      <label>
+        {step.text}
+        {step.long ? (
+          <textarea id={id} rows={5} value={value} aria-describedby={described} onInput={(event) => onChange(event.currentTarget.value)} />
+        ) : (
+          <input id={id} type="text" inputMode={step.kind === "number" || step.kind === "reference" ? "numeric" : "text"} value={value} aria-describedby={described} onInput={(event) => onChange(event.currentTarget.value)} />
+        )}
+      </label>
+      {step.ifEmpty && (
+        <p class="soft left-empty" id={described}>
+          {say("left_empty", { meaning: step.ifEmpty })}
+        </p>
       )}
-    </label>
+    </div>
   );
 }

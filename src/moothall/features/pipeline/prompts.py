@@ -33,8 +33,7 @@ from moothall.features.pipeline.words import (
     PipelinePersonText,
     PipelinePromptText,
 )
-from moothall.locale.catalogues import PERSON_STEPS
-from moothall.reports.person_steps import POSITION, WORDS, ask_which, ask_words
+from moothall.reports.person_steps import POSITION, WORDS, ask_which, ask_why, ask_words
 
 MAX_PASSED_LENGTH: Final = 48_000
 """The most characters of all artefacts together that a step receives."""
@@ -62,7 +61,6 @@ def _ask_verdict(asked: StepAsk) -> list[PersonStep]:
 
 
 def _ask_reasons(asked: StepAsk) -> list[PersonStep]:
-    why = PERSON_STEPS[asked.state.opened.language].why
     return [
         # A rejection without a reason cannot be acted on.
         PersonStep(
@@ -72,7 +70,7 @@ def _ask_reasons(asked: StepAsk) -> list[PersonStep]:
             is_long=True,
             only_after=(POSITION, ("REJECTED",)),
         ),
-        PersonStep(name=WHY, text=why, is_long=True, only_after=(POSITION, ("APPROVED",))),
+        ask_why(asked.language, is_long=True, only_after=(POSITION, ("APPROVED",))),
     ]
 
 

@@ -201,17 +201,13 @@ def add_consultation_rules(
 def _ask_person(
     state: ConsultingState, inner: Callable[[], PersonAsk], ask: Ask, *, is_gate: bool
 ) -> PersonAsk:
-    """Return the protocol's ask with what the person has learned by consulting, and the offer to consult."""
-    language, may_ask = (
-        state.opened.language,
-        not is_gate and strip_repeat_id(ask.id) not in state.refused,
-    )
-    person, hint = inner(), CONSULTATION_PERSON[language].may_ask if may_ask else ""
+    """Return the protocol's ask with what the person has learned by consulting, and whom it may consult."""
+    language, person = state.opened.language, inner()
     learned = _build_own_prompt(state, CONSULTATION_PROMPT[language], ask, is_gate=is_gate)
     about = "\n\n".join(part for part in (learned, person.about) if part)
-    return replace(
-        person, about=about, intro="\n".join(part for part in (person.intro, hint) if part)
-    )
+    may_ask = not is_gate and strip_repeat_id(ask.id) not in state.refused
+    others = tuple(seat.id for seat in state.seats if seat.id != ask.seat)
+    return replace(person, about=about, consults=others if may_ask else ())
 
 
 def build_consultation_brief(

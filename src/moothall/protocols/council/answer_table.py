@@ -21,6 +21,7 @@ from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonStep, build_key
+from moothall.errors import BadAnswer
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts
 from moothall.protocols.council.ballots import (
@@ -113,7 +114,7 @@ Row = AnswerField[CouncilAsk]
 def _ask_resolution(asked: CouncilAsk, text: str, why: str) -> list[PersonStep]:
     """Ask for a text; where there are options, the choice comes first and the text only explains it."""
     return (
-        [person_steps.ask_words(why, is_needed=False)]
+        [person_steps.offer_words(why, if_empty=asked.text.just_the_answer)]
         if asked.options
         else [person_steps.ask_words(text)]
     )
@@ -135,22 +136,23 @@ def _ask_side(asked: CouncilAsk) -> list[PersonStep]:
 
 
 def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
-    motion = find_discussed_motion(asked.variant, asked.state)
-    if motion is None:
+    if find_discussed_motion(asked.variant, asked.state) is None:
         return []
-    which = asked.text.which.format(number=motion.id, seat=motion.seat)
     return [
         PersonStep(
-            name=REFERS_TO, text=which, kind="reference", numbers=range(1, asked.state.last_id + 1)
+            name=REFERS_TO,
+            text=asked.text.which,
+            kind="reference",
+            numbers=range(1, asked.state.last_id + 1),
+            if_empty=asked.text.no_line,
         )
     ]
 
 
-def _read_reference(asked: CouncilAsk, answers: Answers) -> int | None:
-    motion = find_discussed_motion(asked.variant, asked.state)
-    return (
-        int(answers[REFERS_TO]) if answers.get(REFERS_TO) else None if motion is None else motion.id
-    )
+def _read_reference(_: CouncilAsk, answers: Answers) -> int | None:
+    """Return the line that was named; a line that nobody named is none."""
+    named = answers.get(REFERS_TO)
+    return int(named) if named else None
 
 
 def _ask_whether_accepted(asked: CouncilAsk) -> list[PersonStep]:
@@ -192,31 +194,30 @@ def _read_advice(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
 
 
 def _ask_ballot(asked: CouncilAsk) -> list[PersonStep]:
-    steps = [
-        replace(step, is_needed=step.is_needed and step.name != person_steps.POSITION)
-        for line in asked.list_lines(asked.candidates)
-        for step in person_steps.ask_position(
-            asked.language,
-            POSITIONS,
-            text=asked.text.vote_on.format(
-                number=line.id, seat=line.seat, text=extract_first_sentence(line.said.text)
-            ),
-            group=str(line.id),
+    steps: list[PersonStep] = []
+    for line in asked.list_lines(asked.candidates):
+        question = asked.text.vote_on.format(
+            number=line.id, seat=line.seat, text=extract_first_sentence(line.said.text)
         )
-        if step.name != WHY
-    ]
-    return [*steps, PersonStep(name=WHY, text=PERSON_STEPS[asked.language].why, is_long=True)]
+        position, *others = person_steps.ask_position(
+            asked.language, POSITIONS, text=question, group=str(line.id)
+        )
+        steps.append(replace(position, is_needed=False, if_empty=asked.text.no_position))
+        steps += [step for step in others if step.name != WHY]
+    return [*steps, person_steps.ask_why(asked.language, is_long=True)]
 
 
 def _read_ballot(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, object]]:
-    return [
-        {
-            "candidate": line.id,
-            "position": answers.get(build_key(person_steps.POSITION, str(line.id))) or "abstain",
-            "condition": answers.get(build_key(CONDITION, str(line.id)), ""),
-        }
-        for line in asked.list_lines(asked.candidates)
-    ]
+    """Return the positions that were named; raises BadAnswer where none is: an abstention is said, too."""
+    votes: list[Mapping[str, object]] = []
+    for line in asked.list_lines(asked.candidates):
+        position = answers.get(build_key(person_steps.POSITION, str(line.id)))
+        condition = answers.get(build_key(CONDITION, str(line.id)), "")
+        if position:
+            votes.append({"candidate": line.id, "position": position, "condition": condition})
+    if not votes:
+        raise BadAnswer(asked.text.no_positions)
+    return votes
 
 
 def _ask_moved_by(asked: CouncilAsk) -> list[PersonStep]:
@@ -349,8 +350,13 @@ def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
     after = (person_steps.CHOICE, tuple(asked.options))
     return [
         step,
-        PersonStep(name=CONDITION, text=asked.text.questions[CONDITION], only_after=after),
-        PersonStep(name=WHY, text=words.why, is_long=True),
+        PersonStep(
+            name=CONDITION,
+            text=asked.text.questions[CONDITION],
+            only_after=after,
+            if_empty=words.no_condition,
+        ),
+        person_steps.ask_why(asked.language, is_long=True),
         person_steps.ask_confidence(asked.language, only_after=after),
     ]
 

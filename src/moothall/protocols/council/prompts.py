@@ -371,7 +371,13 @@ def build_person_ask(asked: CouncilAsk) -> PersonAsk:
             return ask_person(rows, asked, intro=intro, news=news)
         case _:
             rows = [row for row in FORMS["vote"].fields if row.name != "choice"]
-            approval = ask_person(rows, asked, about=_describe_motion(asked), news=news)
+            approval = ask_person(
+                rows,
+                asked,
+                about=_describe_motion(asked),
+                news=news,
+                commands=_offer_abstention(asked),
+            )
             if not has_options:
                 return approval
             # A command, not a choice: "I choose Postgres" must not be weighed against a word for no side.
@@ -386,6 +392,14 @@ def build_person_ask(asked: CouncilAsk) -> PersonAsk:
             )
             # Whoever writes "yes, if we have backups" means the motion, and is understood.
             return replace(chosen, otherwise=approval)
+
+
+def _offer_abstention(asked: CouncilAsk) -> tuple[PersonCommand, ...]:
+    """Return the command that abstains from each of several resolutions; of one motion abstaining is a position."""
+    if not asked.candidates:
+        return ()
+    ballot = [{"candidate": number, "position": ABSTAIN} for number in asked.candidates]
+    return (person_steps.offer_abstention(asked.language, {"type": "vote", "ballot": ballot}),)
 
 
 def _list_choice_rows() -> list[Row]:

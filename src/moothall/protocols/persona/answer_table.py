@@ -24,7 +24,7 @@ from moothall.domain.roster import Seat
 from moothall.domain.safe_text import compile_late, quote_lines
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.domain.vocabulary import DEGREES, PATTERNS
-from moothall.locale.catalogues import PERSONA_PERSON, PersonaPersonText
+from moothall.locale.catalogues import PERSON_STEPS, PERSONA_PERSON, PersonaPersonText
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.state import MAX_INPUTS, Meeting, list_joint_bidders
 from moothall.reports import person_steps
@@ -158,7 +158,14 @@ def _claims(name: str) -> Row:
     return Row(
         name,
         allow=lambda asked: allow_list(_allow_claim(asked), MAX_CLAIMS),
-        ask=lambda asked: [PersonStep(name=name, text=getattr(asked.text, name), is_long=True)],
+        ask=lambda asked: [
+            PersonStep(
+                name=name,
+                text=getattr(asked.text, name),
+                is_long=True,
+                if_empty=PERSON_STEPS[asked.language].nothing,
+            )
+        ],
         read=lambda asked, answers: [
             _read_claim(asked, line) for line in person_steps.split_lines(answers.get(name, ""))
         ][:MAX_CLAIMS],
@@ -167,9 +174,9 @@ def _claims(name: str) -> Row:
 
 def _ask_bid(asked: MeetingAsk) -> list[PersonStep]:
     # Nobody is asked about its own words: the last speaker listens.
-    return (
-        [] if asked.is_last_speaker else [person_steps.ask_words(asked.text.bid, is_needed=False)]
-    )
+    if asked.is_last_speaker:
+        return []
+    return [person_steps.offer_words(asked.text.bid, if_empty=asked.text.listens)]
 
 
 def _ask_moved_by(asked: MeetingAsk) -> list[PersonStep]:

@@ -64,7 +64,15 @@ def _ask_consensus(asked: ConferenceAsk) -> list[PersonStep]:
     choices = tuple(
         PersonChoice(value=value, text=text) for value, text in asked.text.answers.items()
     )
-    return [PersonStep(name=AGREED, text=asked.text.agreed, choices=choices, kind="option")]
+    return [
+        PersonStep(
+            name=AGREED,
+            text=asked.text.agreed,
+            choices=choices,
+            kind="option",
+            if_empty=asked.text.not_agreed,
+        )
+    ]
 
 
 FORMS: Final = index_by_kind(

@@ -23,11 +23,13 @@ from moothall.domain.person import (
     Answers,
     PersonAsk,
     PersonChoice,
+    PersonCommand,
     PersonStep,
     build_key,
 )
 from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import MAX_LABEL_LENGTH
+from moothall.errors import BadAnswer
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
@@ -160,12 +162,26 @@ def _allow_operations(asked: SwarmAsk) -> Schema:
 
 
 def _ask_findings(asked: SwarmAsk) -> list[PersonStep]:
-    steps, shown = [person_steps.ask_words(asked.text.explore, is_needed=False)], asked.shown_ideas
-    if shown:
-        steps.append(
-            PersonStep(name=HOLDS, text=asked.text.holds, kind="numbers", numbers=frozenset(shown))
-        )
-    return steps
+    text, shown = asked.text, asked.shown_ideas
+    words = person_steps.offer_words(text.explore, if_empty=text.nothing_new)
+    if not shown:
+        return [words]
+    holds = PersonStep(
+        name=HOLDS,
+        text=text.holds,
+        kind="numbers",
+        numbers=frozenset(shown),
+        if_empty=_describe_held(asked),
+    )
+    return [words, holds]
+
+
+def _describe_held(asked: SwarmAsk) -> str:
+    """Return what naming no idea means: a person goes on holding what it has named before."""
+    if not asked.agent.holds:
+        return asked.text.none_held
+    numbers = ", ".join(f"#{number}" for number in asked.agent.holds)
+    return asked.text.still_held.format(numbers=numbers)
 
 
 def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
@@ -192,12 +208,20 @@ def _ask_target(asked: SwarmAsk) -> list[PersonStep]:
     numbers = [each.number for each in asked.targets]
     if len(numbers) < 2:
         return []
-    which = asked.text.which.format(number=numbers[0])
-    return [PersonStep(name=TARGET, text=which, kind="reference", numbers=frozenset(numbers))]
+    return [
+        PersonStep(
+            name=TARGET,
+            text=asked.text.which,
+            kind="reference",
+            is_needed=True,
+            numbers=frozenset(numbers),
+        )
+    ]
 
 
 def _read_target(asked: SwarmAsk, answers: Answers) -> str:
-    number = int(answers.get(TARGET) or asked.targets[0].number)
+    """Return the finding that was named; it is asked for wherever there are two."""
+    number = int(answers[TARGET]) if TARGET in answers else asked.targets[0].number
     return asked.state.board.findings[number - 1].id
 
 
@@ -238,6 +262,7 @@ def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
                     choices=rates,
                     kind="option",
                     group=group,
+                    if_empty=asked.text.not_rated,
                 )
             )
         if number in ideas:
@@ -255,18 +280,26 @@ def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]
             name: answers.get(build_key(name, str(number)), "")
             for name in (person_steps.POSITION, CONDITION, RATING, WHY)
         }
+        if not said[person_steps.POSITION] and not said[RATING]:
+            continue
         votes.append(
             {
                 "answer": number,
-                # A person that leaves a rating out abstains.
-                "position": said[person_steps.POSITION] or (None if said[RATING] else "abstain"),
+                "position": said[person_steps.POSITION] or None,
                 "condition": said[CONDITION],
                 "confidence": person_steps.compute_confidence(answers),
                 "rating": float(said[RATING]) if said[RATING] else None,
                 "reason": said[WHY],
             }
         )
+    if not votes:
+        raise BadAnswer(asked.text.no_votes)
     return votes
+
+
+def _offer_abstention(asked: SwarmAsk) -> tuple[PersonCommand, ...]:
+    votes = [{"answer": number, "position": "abstain"} for number in asked.ballot]
+    return (person_steps.offer_abstention(asked.language, {"votes": votes}),)
 
 
 def _ask_synthesis(asked: SwarmAsk) -> list[PersonStep]:
@@ -313,7 +346,9 @@ FORMS: Final = index_by_kind(
             "direction",
             ask=lambda asked: [
                 PersonStep(
-                    name=DIRECTION, text=asked.text.direction.format(usual=asked.usual_direction)
+                    name=DIRECTION,
+                    text=asked.text.direction,
+                    if_empty=asked.text.usual_direction.format(usual=asked.usual_direction),
                 )
             ],
             read=lambda asked, answers: (
@@ -482,7 +517,9 @@ def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
             return ask_person(
                 rows, asked, about="\n".join([asked.text.findings, *lines]), commands=commands
             )
-        case "validate" | "ballot" | "shutdown":
+        case "ballot":
+            return ask_person(form.fields, asked, commands=_offer_abstention(asked))
+        case "validate" | "shutdown":
             return ask_person(form.fields, asked)
         case _:
             news = tuple(

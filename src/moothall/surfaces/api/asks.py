@@ -14,7 +14,13 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 from pydantic import Field
 
 from moothall.codec.answers import as_json
-from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_command, read_step
+from moothall.codec.person_asks import (
+    UnsaidWords,
+    build_person_ask,
+    describe_empty,
+    find_command,
+    read_step,
+)
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import RequiredInput, list_worded_choices
@@ -373,6 +379,10 @@ class PersonStepOut(ApiModel):
     )
     group: str = Field(description="Steps with the same group belong to one of several items.")
     numbers: list[int] = Field(default=[], description="The entries that may be named.")
+    if_empty: str | None = Field(
+        default=None,
+        description="What is recorded where this is left empty, in words; missing where it has to be answered.",
+    )
 
 
 class CommandOut(ApiModel):
@@ -390,6 +400,16 @@ class PersonAskOut(ApiModel):
     commands: list[CommandOut] = Field(
         description="Words that stand for a whole answer, such as /pass."
     )
+    consults: list[str] = Field(
+        description="The seats that the person may ask something before it answers."
+    )
+
+
+class ConsultIn(ApiModel):
+    """What a person asks another seat in place of answering now; the ask comes back with the reply."""
+
+    to: Annotated[str, Field(min_length=1, max_length=64)]
+    question: Annotated[str, Field(min_length=1, max_length=8_000)]
 
 
 class PersonAsksOut(ApiModel):
@@ -436,6 +456,10 @@ async def answer_as_person(
     command: Annotated[
         str, Field(max_length=100, description="In place of answers: one of the commands.")
     ] = "",
+    consult: Annotated[
+        ConsultIn | None,
+        Field(description="In place of answers: ask one of the seats in `consults` first."),
+    ] = None,
     idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """Answer what getPersonAsks gave you, question by question, or with a command such as /pass."""
@@ -453,12 +477,16 @@ async def answer_as_person(
         raise UnknownAsk(
             f"the ask {ask[:100]!r} is no longer open for {person!r}; look what is asked now"
         )
-    answer = _build_answer(brief, answers or {}, command)
+    if consult is not None:
+        answer = _build_consultation(brief, consult)
+    else:
+        answer = _build_answer(brief, answers or {}, command)
     written = await answer_ask(
         call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key
     )
     questions = build_person_ask(brief)
-    words = "" if command or not questions.steps else _read_text(answers or {}, questions.steps[0])
+    is_answered = not command and consult is None and bool(questions.steps)
+    words = _read_text(answers or {}, questions.steps[0]) if is_answered else ""
     # What a person said may also answer a later ask of the same turn.
     unsaid = (
         UnsaidWords(questions.keeps_for, brief.ask.turn, words)
@@ -493,6 +521,7 @@ def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
                 numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers]
                 if step.kind != "text"
                 else [],
+                if_empty=strip_control(describe_empty(step, each.brief.language)) or None,
             )
             for step in person.steps
         ],
@@ -500,7 +529,18 @@ def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
             CommandOut(word=command.word, text=strip_control(command.text))
             for command in person.commands
         ],
+        consults=list(person.consults),
     )
+
+
+def _build_consultation(brief: Brief, consult: ConsultIn) -> Any:
+    """The request that stands in place of the answer; raises BadSetting where this seat may not be asked now."""
+    known = build_person_ask(brief).consults
+    if brief.form.instead is None or consult.to not in known:
+        names = ", ".join(known) or "nobody"
+        raise BadSetting(f"consult: {consult.to!r} cannot be asked now; can be asked: {names}")
+    question = strip_control(fix_surrogates(consult.question)).strip()
+    return {brief.form.instead.field: {"to": consult.to, "question": question}}
 
 
 def _build_answer(brief: Brief, answers: dict[str, str], command: str) -> Any:
