@@ -1,6 +1,6 @@
 """Which files of a folder its `.gitignore` files name, as `git check-ignore` says it.
 
-The rules come from whoever wrote the folder. Each is matched byte by byte for all its places at once, without going back: a name
+The rules come from those who wrote the folder. Each is matched byte by byte for all its places at once, without going back: a name
 costs as many steps as it has bytes, whatever the rule is.
 """
 

@@ -265,7 +265,7 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
 
 
 def _build_losses(decision: Decision, words: ReviewReportText) -> tuple[Block, ...]:
-    """What was raised and counts for nothing: its quoted lines were not found, or it could not be read."""
+    """What was raised and counts for nothing: its quoted lines do not stand in the change, or it could not be read."""
     unquoted = [each for each in decision.findings or () if each.state == "unquoted"]
     unread = [_format_lost(each, words) for each in decision.lost_findings or ()]
     losses: list[Block] = []

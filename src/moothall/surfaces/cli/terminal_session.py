@@ -119,10 +119,10 @@ class TerminalSession(PersonScreen):
         for feature in load_all_features():
             if plugin.name in feature.session_folders:
                 keep = load_place(feature, feature.session_folders[plugin.name])
-                kept: AbstractAsyncContextManager[SessionFolder] = keep(
+                folder: AbstractAsyncContextManager[SessionFolder] = keep(
                     moot, plugin, self.session, self.runs
                 )
-                return kept
+                return folder
         return nullcontext(SessionFolder())
 
     async def _run_and_show(
