@@ -195,8 +195,8 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
         raise errors.BadSetting(
             f"setting {explain_validation_error(cause, 'the settings')}"
         ) from cause
-    if plugin.name == "swarm":
-        find_measure(settings.measure)
+    if plugin.measure_setting:
+        find_measure(getattr(settings, plugin.measure_setting))
     return settings
 
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from moothall.domain.budget import Budget, ExpectedCalls
 from moothall.domain.effects import Rulebook
-from moothall.domain.facts import Entry, Language, Opened
-from moothall.domain.ids import SessionId
+from moothall.domain.facts import Entry, Fact, Language, Opened
+from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.replace import copy_fields
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
+from moothall.reports.ballot import Ballot
 from moothall.reports.blocks import Report
 from moothall.reports.decision import Decision
 from moothall.reports.plain_text import iterate_markdown
@@ -69,6 +70,14 @@ class JoinGuide:
 MEETING: Final = JoinGuide()
 
 
+class BlindChoice(NamedTuple):
+    """What a seat chose before it read others."""
+
+    choice: str
+    confidence: float | None
+    """How sure the seat said it was."""
+
+
 def _join_by_asks(opened: Opened) -> JoinGuide:
     return MEETING
 
@@ -108,6 +117,12 @@ class ProtocolPlugin(Generic[S, T]):
     """Whether a question and a panel are all that a session needs; a chat client can open no other."""
     join: Callable[[Opened], JoinGuide] = _join_by_asks
     """How an agent from outside takes part in a session that was opened so."""
+    ballot: Callable[[T, SeatId | None], Ballot | None] | None = None
+    """What is voted on, as far as a seat (None: anyone) may see it. Without it a session shows no candidates and no tally."""
+    blind_choice: Callable[[Fact], BlindChoice | None] | None = None
+    """The choice in an answer that a seat gave before it read others; None for any other fact."""
+    measure_setting: str = ""
+    """The setting that names a measure of texts (`Similarity`); one that is not installed is refused at the opening."""
     defaults: Mapping[str, object] = field(default_factory=dict)
     unfit: Mapping[str, str] = field(default_factory=dict)
 

@@ -22,7 +22,7 @@ from moothall.errors import BadSetting, MootError
 from moothall.features.bench.questions import BenchQuestion
 from moothall.features.bench.trials import JudgeFigures, Trial, sum_up
 from moothall.features.bench.words import BENCH
-from moothall.protocols.council.facts import Contribution
+from moothall.ports.plugin import AnyPlugin, BlindChoice
 from moothall.reports.decision import Decision
 from moothall.scoring.independence import detect_family
 from moothall.scoring.posterior import weigh_blind_answers
@@ -30,6 +30,7 @@ from moothall.scoring.posterior import weigh_blind_answers
 VOTE: Final = "vote"
 """The blind vote of the models."""
 FIRST_ASK: Final = "1.propose."
+NO_CHOICE: Final = BlindChoice("", None)
 _MARKS: Final = {True: "✓", False: "✗", None: "…"}
 
 
@@ -140,7 +141,11 @@ class BenchRun:
             )
             return
         state = (await self._moot.engine.load_snapshot(session)).session_state
-        answers = list_blind_answers(await self._moot.engine.entries(session), question)
+        answers = list_blind_answers(
+            await self._moot.load_plugin(session),
+            await self._moot.engine.entries(session),
+            question,
+        )
         for seat in reversed(state.seats):
             # The first seat of a model stands for the model alone.
             if seat.id in answers:
@@ -205,7 +210,9 @@ def build_bench_options(plan: BenchPlan, way: str, question: BenchQuestion) -> O
     return options
 
 
-def list_blind_answers(entries: Iterable[Entry], question: BenchQuestion) -> dict[SeatId, Trial]:
+def list_blind_answers(
+    plugin: AnyPlugin, entries: Iterable[Entry], question: BenchQuestion
+) -> dict[SeatId, Trial]:
     """Return what each seat answered before it read anyone, and what that took."""
     answers: dict[SeatId, Trial] = {}
     sent_at = None
@@ -216,10 +223,8 @@ def list_blind_answers(entries: Iterable[Entry], question: BenchQuestion) -> dic
             case (
                 Reply(ask=ask, seat=seat, usage=usage) | SeatLost(ask=ask, seat=seat, usage=usage)
             ) if ask.startswith(FIRST_ASK):
-                said = entry.fact.said if isinstance(entry.fact, Reply) else None
-                choice, sure = (
-                    (said.choice, said.confidence) if isinstance(said, Contribution) else ("", None)
-                )
+                blind = plugin.blind_choice(entry.fact) if plugin.blind_choice is not None else None
+                choice, sure = blind or NO_CHOICE
                 answers[seat] = Trial(
                     said=choice,
                     right=question.is_right(choice),
@@ -228,7 +233,7 @@ def list_blind_answers(entries: Iterable[Entry], question: BenchQuestion) -> dic
                     tokens=usage.tokens_in + usage.tokens_out,
                     cost=usage.cost if usage.calls else 0,
                     seconds=0.0
-                    if sent_at is None or said is None
+                    if sent_at is None or not isinstance(entry.fact, Reply)
                     else (entry.at - sent_at).total_seconds(),
                 )
     return answers
@@ -393,7 +398,11 @@ class BenchJudge:
         )
         verdict: tuple[str, ...] | None = None
         if decision is not None:
-            answers = list_blind_answers(await self._moot.engine.entries(session), question)
+            answers = list_blind_answers(
+                await self._moot.load_plugin(session),
+                await self._moot.engine.entries(session),
+                question,
+            )
             verdict = tuple(answers[seat].said if seat in answers else "" for seat in _SEATS)
         self._verdicts[question.key, normalize_label(said)] = verdict
         is_right = None if verdict is None else verdict == (SAME, SAME)

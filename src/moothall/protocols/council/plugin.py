@@ -6,14 +6,16 @@ from functools import partial
 from typing import Final
 
 from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
-from moothall.domain.facts import Opened
+from moothall.domain.facts import Fact, Opened
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
-from moothall.ports.plugin import AnyPlugin, JoinGuide, Plan, ProtocolPlugin
+from moothall.ports.plugin import AnyPlugin, BlindChoice, JoinGuide, Plan, ProtocolPlugin
+from moothall.protocols.council.ballot_view import build_ballot
 from moothall.protocols.council.depth import find_debate_mode
 from moothall.protocols.council.facts import (
     ConsensusSettings,
+    Contributed,
     CouncilOpened,
     CouncilSettings,
     SpeakingOrder,
@@ -100,8 +102,19 @@ def build_council_plugin(
         report=build_council_report,
         expect=partial(expect_calls, rules.variant),
         join=lambda opened: JoinGuide("deliberation"),
+        ballot=lambda timeline, reader: build_ballot(
+            rules.variant, timeline.state, timeline.resolution, reader
+        ),
+        blind_choice=find_blind_choice,
         refuses={"turns": "it goes on in rounds, not in turns; limit it with the setting rounds"},
     )
+
+
+def find_blind_choice(fact: Fact) -> BlindChoice | None:
+    """The choice of a proposal, and how sure its seat said it was."""
+    if not isinstance(fact, Contributed):
+        return None
+    return BlindChoice(fact.said.choice, fact.said.confidence)
 
 
 def _validate_settings(rules: CouncilRules, opened: CouncilOpened) -> None:

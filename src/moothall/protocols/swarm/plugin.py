@@ -143,5 +143,6 @@ SWARM: Final = ProtocolPlugin(
     },
     expect=expect_calls,
     join=lambda opened: JoinGuide("swarm"),
+    measure_setting="measure",
     refuses={"turns": "its explorers work in rounds; limit them with the setting max_rounds"},
 )

@@ -16,7 +16,6 @@ from moothall.memory.facts import RequiredName
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
 from moothall.memory.track_records import Lineage
-from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.decision import Decision
 from moothall.surfaces.api.deliberation import build_session_standing
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey
@@ -38,10 +37,10 @@ from moothall.surfaces.api.shapes import (
 )
 from moothall.surfaces.api.views import (
     build_candidates,
-    build_result,
+    build_tallies,
     build_trace_lines,
     build_votes,
-    find_motion_id,
+    collect_changes,
 )
 
 METHODS = Operations()
@@ -109,16 +108,18 @@ async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, 
     except UnknownSession:
         return {}
     lines, more = build_trace_lines(timeline)
-    trace = {
+    decision = plugin.decision(timeline)
+    trace: dict[str, Any] = {
         "contributions": lines,
         "more": more,
-        "participant_votes": build_votes(plugin.decision(timeline), timeline),
+        "participant_votes": build_votes(decision, timeline),
     }
-    result = build_result(timeline) if isinstance(timeline, CouncilTimeline) else None
-    if result is not None:
-        place = await call.deliberations.load_state(remembered.decision)
-        trace |= {"candidates": build_candidates(place, None), "motion": find_motion_id(place)}
-        trace |= {"tally": result.tally, "changed_minds": result.changed_minds}
+    ballot = plugin.ballot(timeline, None) if plugin.ballot is not None else None
+    if ballot is not None:
+        trace["candidates"] = build_candidates(ballot)
+        trace["motion"] = ballot.motion
+        trace["tally"] = build_tallies(ballot.tally)
+        trace["changed_minds"] = collect_changes(decision, ballot.motion_choice)
     return trace
 
 

@@ -182,6 +182,7 @@ async def get_deliberation(
         views.build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
     )
     silences = [] if timeline is None else views.collect_silences(timeline)
+    ballot = views.build_place_ballot(place, seat)
     lines = list(place.lines(seat, since))
     page, following = views.build_sized_page(
         lines, lambda line: place.find_reveal_entry(line, seat), limit
@@ -205,9 +206,9 @@ async def get_deliberation(
             for name, value in dataclasses.asdict(opened.settings).items()
             if value is not None
         },
-        candidates=views.build_candidates(place, seat),
-        motion=views.find_motion_id(place),
-        tally=views.build_tally(place),
+        candidates=views.build_candidates(ballot),
+        motion=ballot.motion,
+        tally=views.build_tallies(ballot.tally),
         deadlines=views.build_deadlines(place.snapshot),
         patience_seconds=opened.outside_patience,
         result=result,

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
-from moothall.app.deliberations import build_deliberation_state, find_council_rules
 from moothall.app.session_reader import FoldedSession
 from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget, Spent
@@ -20,6 +19,7 @@ from moothall.domain.ids import find_asked_seat, parse_ask_kind
 from moothall.domain.roster import MAILBOX, parse_kind
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
+from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Block, Fields, Line, Report
 from moothall.reports.decision import Decision
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
@@ -110,7 +110,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
             each.model_dump(mode="json", by_alias=True) for each in views.build_deadlines(snapshot)
         ],
         "obligations": [encode_json(each) for each in views.build_obligations_out(decision)],
-        **_build_deliberation(snapshot),
+        **_build_ballot(folded.plugin, timeline),
         "may": list_allowed(snapshot),
     }
     return SessionView(fields, outline.items)
@@ -269,23 +269,19 @@ def _build_settings(opened: Opened) -> Json:
     return {to_camel(name): value for name, value in plain.items() if value is not None}
 
 
-def _build_deliberation(snapshot: Snapshot) -> Json:
-    """What a deliberation has beside: the candidates, the motion and, once it is unsealed, the tally."""
-    if find_council_rules(snapshot) is None:
+def _build_ballot(plugin: AnyPlugin, timeline: SessionTimeline) -> Json:
+    """What is voted on: the candidates, the motion and, once it is unsealed, the tally."""
+    ballot = plugin.ballot(timeline, None) if plugin.ballot is not None else None
+    if ballot is None:
         return {}
-    place = build_deliberation_state(snapshot)
-    motion = views.find_motion_id(place)
-    return {
-        "candidates": [
-            each.model_dump(mode="json", by_alias=True)
-            for each in views.build_candidates(place, None)
-        ],
-        **({} if motion is None else {"motion": motion}),
-        "tally": [
-            each.model_dump(mode="json", by_alias=True, exclude_none=True)
-            for each in views.build_tally(place)
-        ],
+    tally = views.build_tallies(ballot.tally)
+    fields: dict[str, Any] = {
+        "candidates": [encode_json(each) for each in views.build_candidates(ballot)],
+        "tally": [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in tally],
     }
+    if ballot.motion is not None:
+        fields["motion"] = ballot.motion
+    return fields
 
 
 def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -> list[Json]:

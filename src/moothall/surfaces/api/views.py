@@ -17,10 +17,9 @@ from moothall.engine.snapshot import Snapshot
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.memory.tokens import Token
 from moothall.ports.plugin import MEETING, JoinGuide
-from moothall.protocols.council.ballots import find_candidate_ids
-from moothall.protocols.council.facts import CandidateTally, Contribution, DeliberationClosed, Line
+from moothall.protocols.council.ballot_view import build_ballot, build_support
+from moothall.protocols.council.facts import Contribution, DeliberationClosed, Line
 from moothall.protocols.council.report import build_warning
-from moothall.protocols.council.resolution import tally_candidates
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
@@ -28,6 +27,7 @@ from moothall.protocols.council.timeline import (
     find_motion_votes,
     list_missing_votes,
 )
+from moothall.reports.ballot import Ballot, CandidateSupport
 from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, format_time
@@ -278,49 +278,27 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[shapes.Contributi
     return page, False
 
 
-def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[shapes.CandidateOut]:
-    """The lines that are or would be voted on, as far as the reader may see them."""
-    council = place.council
-    visible = {line.id: line for line in council.list_visible_lines(reader)}
+def build_place_ballot(place: DeliberationState, reader: SeatId | None) -> Ballot:
+    """The vote of a deliberation, as far as a reader may see it."""
+    closed = place.snapshot.session_state.closed
+    resolution = closed if isinstance(closed, DeliberationClosed) else None
+    return build_ballot(place.rules.variant, place.council, resolution, reader)
+
+
+def build_candidates(ballot: Ballot) -> list[shapes.CandidateOut]:
     return [
         shapes.CandidateOut(
-            candidate=line.id,
-            participant=line.seat,
-            choice=line.said.choice,
-            text=cut_text(line.said.text, MAX_CANDIDATE_LENGTH),
+            candidate=each.line,
+            participant=each.seat,
+            choice=each.choice,
+            text=cut_text(each.text, MAX_CANDIDATE_LENGTH),
         )
-        for number in find_candidate_ids(place.rules.variant, council)
-        if (line := visible.get(number)) is not None
+        for each in ballot.candidates
     ]
 
 
-def find_motion_id(place: DeliberationState) -> int | None:
-    """The line that is decided on: of several candidates none, until the votes have chosen."""
-    closed = place.snapshot.session_state.closed
-    if isinstance(closed, DeliberationClosed):
-        return closed.motion
-    candidates = (
-        find_candidate_ids(place.rules.variant, place.council)
-        if place.council.phase == "vote"
-        else ()
-    )
-    return candidates[0] if len(candidates) == 1 else None
-
-
-def build_tally(place: DeliberationState) -> list[shapes.TallyOut]:
-    """What each candidate got in the last vote; nothing while any of its votes is sealed (D-23)."""
-    closed, council = place.snapshot.session_state.closed, place.council
-    if isinstance(closed, DeliberationClosed):
-        return build_tallies(closed.candidates)
-    if council.phase == "vote" or any(
-        number in council.sealed for number in council.votes.values()
-    ):
-        return []
-    return build_tallies(tally_candidates(place.rules.variant, council))
-
-
-def build_tallies(tallies: Sequence[CandidateTally]) -> list[shapes.TallyOut]:
-    return [shapes.TallyOut.collect(tally, candidate=tally.line) for tally in tallies]
+def build_tallies(tally: Sequence[CandidateSupport]) -> list[shapes.TallyOut]:
+    return [shapes.TallyOut.collect(each, candidate=each.line) for each in tally]
 
 
 def build_deadlines(snapshot: Snapshot) -> list[shapes.DeadlineOut]:
@@ -388,10 +366,10 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
         effective_votes=round(decision.effective or 0.0, 2),
         overturned_blind_majority=decision.overturned,
         missing=missing,
-        changed_minds=_collect_changes(decision, motion),
+        changed_minds=collect_changes(decision, "" if motion is None else motion.said.choice),
         lost=[shapes.LostOut.collect(lost, participant=lost.seat) for lost in decision.lost],
         obligations=build_obligations_out(decision),
-        tally=build_tallies(closed.candidates),
+        tally=build_tallies([build_support(each) for each in closed.candidates]),
     )
 
 
@@ -419,9 +397,8 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
     return given
 
 
-def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[shapes.MovedOut]:
-    """Who wrote one choice blind and ended with another, or names a line that moved it."""
-    after = motion.said.choice if motion is not None else ""
+def collect_changes(decision: Decision, after: str) -> list[shapes.MovedOut]:
+    """Who wrote one choice blind and ended with another, or names a line that moved it. `after` is the choice that was decided on."""
     changes = []
     for position in decision.positions:
         supports = position.verdict in {"support", "conditional_support"}
