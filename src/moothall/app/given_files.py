@@ -55,9 +55,7 @@ def read_given_files(
                 raise BadSetting(
                     "files: - is standard input, and nothing is piped in: program | moot … --file -"
                 )
-            files.append(
-                build_given_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES))
-            )
+            files.append(build_given_file("standard input", "stdin", _read_stdin()))
         elif re.match(r"https?://", str(each)):
             raw, parts = fetch_bytes(str(each), environ, MAX_PDF_BYTES), split_address(str(each))
             files.append(
@@ -84,6 +82,18 @@ def read_given_files(
         raise BadSetting(f"the folder holds no file that can be read: {'; '.join(left_out[:3])}")
     more = len(left_out) - MAX_LEFT_OUT
     return GivenFiles(files, (*left_out[:MAX_LEFT_OUT], *([f"… +{more}"] if more > 0 else [])))
+
+
+def _read_stdin() -> bytes:
+    """Return what is piped in. Past the buffer of `sys.stdin`: Python crashes where it ends while a thread waits with that."""
+    try:
+        number = sys.stdin.fileno()
+    except OSError:
+        return sys.stdin.buffer.read(MAX_PDF_BYTES)
+    data = bytearray()
+    while len(data) < MAX_PDF_BYTES and (piece := os.read(number, 65_536)):
+        data += piece
+    return bytes(data)
 
 
 def _name_path(path: Path) -> str:

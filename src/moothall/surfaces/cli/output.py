@@ -8,9 +8,8 @@ import asyncio
 import errno
 import os
 import re
-import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from datetime import datetime
@@ -27,6 +26,12 @@ from moothall.errors import (
     LedgerDamaged,
     MootError,
     ReplayDiffers,
+)
+from moothall.surfaces.cli.stopping import (
+    EndWatch,
+    get_signals,
+    restore_signals,
+    run_until_stopped,
 )
 
 if TYPE_CHECKING:
@@ -178,15 +183,24 @@ def run(
     stopped: Callable[[], str] | None = None,
 ) -> T:
     """Run async work; Ctrl-C and SIGTERM cancel it cleanly, a second one at once. `stopped` is said then."""
+
+    def say() -> None:
+        print_note("" if stopped is None else stopped())
+
+    before = get_signals()
+    watch = EndWatch(say)
     try:
-        return asyncio.run(_run_interruptible(work()))
+        return asyncio.run(run_until_stopped(work(), watch, INTERRUPTED))
     except MootError as error:
         fail(error, as_json=as_json)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        print_note("" if stopped is None else stopped())
+        say()
         sys.exit(INTERRUPTED)
     except OSError as cause:
         fail_by_system(cause, as_json=as_json)
+    finally:
+        watch.end()
+        restore_signals(before)
 
 
 def fail_by_system(cause: OSError | UnicodeDecodeError, *, as_json: bool = False) -> NoReturn:
@@ -249,18 +263,3 @@ def moot_command(work: Callable[..., Coroutine[Any, Any, CommandResult]]) -> Cal
             return await work(moot, **given)
 
     return json_command(work_on_ledger)
-
-
-async def _run_interruptible(work: Awaitable[T]) -> T:
-    loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(work)
-
-    def stop() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        task.cancel()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(number, stop)
-    return await task

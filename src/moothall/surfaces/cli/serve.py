@@ -31,6 +31,7 @@ from moothall.memory.tokens import OWNER_NOTE, parse_token_id
 from moothall.participants.hosts import is_loopback
 from moothall.ports.telemetry import Telemetry
 from moothall.surfaces.cli import output as out
+from moothall.surfaces.cli.stopping import EndWatch
 from moothall.surfaces.invitations.agent_clients import build_login_link
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def _run_server(
     """Serve until a signal stops it; streams end first, and what was traced is sent."""
     from moothall.surfaces.http.connections import LimitedServer
 
+    watch = EndWatch(lambda: None)
+
     class Server(LimitedServer):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await super().shutdown(sockets)
@@ -165,6 +168,7 @@ def _run_server(
             await asyncio.to_thread(traces.close)
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            watch.begin(128 + sig)
             app.state.site.stop()
             super().handle_exit(sig, frame)
 
@@ -173,7 +177,10 @@ def _run_server(
     server = Server(
         app, settings.proxies, access_log=access_log, timeout_graceful_shutdown=3, **given
     )
-    server.run(sockets=[listening])
+    try:
+        server.run(sockets=[listening])
+    finally:
+        watch.end()
 
 
 def _name_for_browser(where: str) -> str:
