@@ -123,7 +123,7 @@ def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
     done = cli("decisions")
     assert (done.out, done.err) == (
         "",
-        "no decision matches; every session that ends is stored here, except demos\n",
+        "no decision matches; what sessions decide is stored here, except what demos and the embedded model say\n",
     )
     done = cli("trust")
     assert (done.out, done.err) == (

@@ -13,9 +13,10 @@ from moothall.app.moot import Moot
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
+from moothall.domain.roster import has_embedded_alone
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS
-from moothall.memory.facts import DecisionRecorded, Outcome
+from moothall.memory.facts import DecisionRecorded, Member, Outcome
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.reports.precedents import MAX_MEMORY_LENGTH, format_precedents
 from moothall_testkit.careless_model import CarelessModel
@@ -157,13 +158,14 @@ def test_what_a_question_builds_on_is_told_and_a_failure_is_a_warning() -> None:
         (1, None, None, False),
         (1, None, True, True),
         (1, "success", None, True),
-        (30, None, None, True),
+        (30, None, None, False),
+        (30, "failure", None, True),
     ],
 )
-def test_an_unreviewed_answer_to_the_same_question_does_not_anchor_the_seats(
+def test_an_unreviewed_answer_does_not_anchor_the_seats(
     days: int, outcome: Outcome | None, memory: bool | None, is_shown: bool
 ) -> None:
-    """M-17: of the last days, unless memory is asked for; the opener is named it in any case."""
+    """M-17: however old it is, unless memory is asked for; the opener is named it in any case."""
 
     async def work() -> None:
         async with Moot(environ=environ()) as moot:
@@ -179,14 +181,18 @@ def test_an_unreviewed_answer_to_the_same_question_does_not_anchor_the_seats(
                     closed_at=at,
                 )
             )
-            await keep(moot, "s2", "Which database should the billing service use?")
+            await keep(
+                moot, "s2", "Which database should the billing service use?", outcome="success"
+            )
+            await keep(moot, "s3", "Which new database should the billing service use?")
             if outcome is not None:
                 await moot.memory.review("s1", outcome)
             plan = await moot.plan_session(
                 QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}, memory=memory
             )
             told = {each.decision_id for each in plan.opened.subject.precedents}
-            assert told == ({"s1", "s2"} if is_shown else {"s2"})
+            unreviewed = {"s3"} if memory else set()
+            assert told == {"s2", *(["s1"] if is_shown else []), *unreviewed}
             assert "s1" in {hit.decision for hit in await moot.remembering.find_similar(QUESTION)}
 
     asyncio.run(work())
@@ -245,3 +251,78 @@ def test_memory_is_bounded_and_what_others_wrote_is_always_quoted(
     heading, *lines = text.split("\n")
     assert heading == words.heading
     assert all(line.startswith(("| ", "[s")) or line == words.warning for line in lines)
+
+
+@pytest.mark.parametrize("memory", [None, True])
+def test_what_the_embedded_model_said_is_told_to_nobody_as_a_decision(memory: bool | None) -> None:
+    """M-17: also not where an older register holds it, and the opener asks for all memory; it stays readable there."""
+
+    async def work() -> None:
+        async with Moot(environ=environ()) as moot:
+            at = datetime(2026, 1, 2, tzinfo=UTC)
+            members = tuple(Member(source="embedded", seat=name) for name in ("ada", "bob"))
+            await moot.memory.keep(
+                DecisionRecorded(
+                    session="toy",
+                    protocol="debate",
+                    topic=QUESTION,
+                    text="Redis needs Postgres.",
+                    members=members,
+                    opened_at=at,
+                    closed_at=at,
+                )
+            )
+            await moot.memory.review("toy", "success")
+            plan = await moot.plan_session(
+                QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}, memory=memory
+            )
+            assert plan.opened.subject.precedents == ()
+            known = await moot.memory.get("toy")
+            assert known is not None
+            assert known.record.text == "Redis needs Postgres."
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("platforms", "is_kept"), [(("embedded",) * 2, False), (("embedded", "mailbox"), True)]
+)
+def test_a_meeting_of_the_embedded_model_alone_is_not_remembered(
+    platforms: tuple[str, str], is_kept: bool
+) -> None:
+    """M-17: it is there to try Moot; a register that has none of it is complete, and stays so after a restart."""
+    assert has_embedded_alone(platforms) is not is_kept
+
+    async def work() -> None:
+        async with Moot(environ=environ()) as moot:
+            seats = dict(zip(("ada", "bob"), platforms, strict=True))
+            session = await moot.open(QUESTION, protocol="debate", seats=seats, check=False)
+            name = parse_session_id(session)
+            await moot.engine.run(name, lambda seat: CarelessModel(1, rate=0.0))
+            for _ in range(2):
+                assert (await (await moot.recall()).get(session) is not None) is is_kept
+
+    asyncio.run(work())
+
+
+def test_a_meeting_without_a_decision_is_no_decision_in_lists_and_searches() -> None:
+    """M-17: it is stored for its thread; an older register that holds it is read as before."""
+
+    async def work() -> None:
+        async with Moot(environ=environ()) as moot:
+            await keep(moot, "s1", QUESTION)
+            at = datetime(2026, 1, 3, tzinfo=UTC)
+            undecided = DecisionRecorded(
+                session="s2",
+                protocol="debate",
+                topic=QUESTION,
+                text=None,
+                opened_at=at,
+                closed_at=at,
+            )
+            await moot.memory.keep(undecided)
+            listed = await moot.memory.list_decisions(only_decided=True)
+            assert [each.decision for each in listed] == ["s1"]
+            assert [each.decision for each in await moot.memory.list_decisions()] == ["s2", "s1"]
+
+    asyncio.run(work())

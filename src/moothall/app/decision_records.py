@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Final
 
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import OWNER_ORIGIN
 from moothall.domain.replace import copy_fields
-from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.domain.roster import NEUTRAL_TRUST, Seat, has_embedded_alone
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import ErrorCorrelation, Precedent, ReviewedKind, Topic, normalize_label
+from moothall.domain.topic import ErrorCorrelation, Precedent, ReviewedKind, Topic
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.memory.remembered_decision import RememberedDecision
@@ -36,8 +35,6 @@ _VERDICTS: dict[str, VotePosition] = {
     "abstain": "abstain",
 }
 MAX_SIMILAR: Final = 3
-ANCHOR_TIME: Final = timedelta(days=7)
-"""For how long a decision that nobody has reviewed is not shown to seats that are asked the same question again."""
 MAX_BASES: Final = 4
 MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
 """The most characters of each text: together they stay under two thousand for the usual three decisions."""
@@ -160,12 +157,11 @@ async def load_reviewed_kinds(memory: DecisionMemory, protocol: str) -> tuple[Re
 
 
 async def collect_precedents(
-    memory: DecisionMemory, question: str, about: Topic, anchored_since: datetime | None
+    memory: DecisionMemory, question: str, about: Topic, *, tells_unreviewed: bool
 ) -> tuple[Precedent, ...]:
     """Return what is known of the decisions that this one builds on, failures first, and of those on similar questions.
 
-    An answer to the very same question that nobody has reviewed would anchor the seats: one since `anchored_since` is left out
-    (M-17).
+    What nobody has reviewed would anchor the seats: it is told only to those whose opener asks for it (M-17).
     """
     bases = [
         decision
@@ -182,11 +178,9 @@ async def collect_precedents(
         similar = await memory.get(hit.decision)
         if similar is None or not similar.record.text or hit.decision in about.built_on:
             continue
-        is_same = (
-            normalize_label(similar.record.topic) == normalize_label(question)
-            and similar.outcome is None
-        )
-        if not is_same or anchored_since is None or similar.record.closed_at < anchored_since:
+        if has_embedded_alone(member.source for member in similar.record.members):
+            continue
+        if tells_unreviewed or similar.outcome is not None:
             precedents[hit.decision] = _build_precedent(similar, is_basis=False)
     return tuple(precedents.values())[: min(len(bases), MAX_BASES) + MAX_SIMILAR]
 

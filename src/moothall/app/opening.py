@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from moothall import errors
 from moothall.app.decision_records import (
-    ANCHOR_TIME,
     collect_precedents,
     load_error_correlations,
     load_reviewed_kinds,
@@ -249,13 +248,13 @@ async def _build_subject(
         if await (await remembering.recall()).get(decision) is None:
             raise errors.UnknownDecision(f"built_on: no decision {decision!r} is stored")
     # Searched before the opening is recorded: every seat of the session reads the same precedents, also after a restart.
-    # Who asks for memory is given all of it.
-    since = None if options.get("memory") else resources.clock.now() - ANCHOR_TIME
     has_memory = options.get("memory", resources.environ.get("MOOT_MEMORY") != "off")
     return replace(
         subject,
         error_correlations=await load_error_correlations(resources.memory, roster),
-        precedents=await collect_precedents(resources.memory, question, subject, since)
+        precedents=await collect_precedents(
+            resources.memory, question, subject, tells_unreviewed=bool(options.get("memory"))
+        )
         if has_memory
         else (),
     )

@@ -10,6 +10,7 @@ from moothall.app.resources import Resources
 from moothall.app.session_list import SessionList
 from moothall.domain.facts import SessionCancelled, SessionImported
 from moothall.domain.ids import parse_session_id
+from moothall.domain.roster import has_embedded_alone
 from moothall.errors import CallerError, LedgerDamaged, LedgerReadOnly, MootError
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Remembering:
     async def remember(self, session: str) -> None:
         """Add an ended session to decision memory; an existing record stays unchanged.
 
-        Demos, and imports that nobody adopted, are left out.
+        Demos, meetings of the embedded model alone, and imports that nobody adopted are left out. One that ended undecided is
+        stored for its thread and its open questions; nothing lists it or tells it as a decision.
         """
         name, engine = parse_session_id(session), self._resources.engine
         # Nothing follows the end: a process that has just run the session need not read it again to know where it stands.
@@ -46,6 +48,8 @@ class Remembering:
         if snapshot.session_state.opened.demo or isinstance(
             snapshot.session_state.closed, SessionCancelled | SessionImported
         ):
+            return
+        if has_embedded_alone(seat.platform for seat in snapshot.session_state.seats):
             return
         note = await self._resources.memory.get_import(name)
         if note is not None and not note.is_adopted:

@@ -100,6 +100,11 @@ def parse_kind(platform: str) -> str:
     return platform.partition(":")[0]
 
 
+def has_embedded_alone(platforms: Iterable[str]) -> bool:
+    """Whether the embedded model alone fills these seats: it is there to try Moot, and decides for nobody (M-17)."""
+    return set(map(parse_kind, platforms)) == {EMBEDDED}
+
+
 # '@' is not allowed in a seat id (see `parse_seat_id`), so that no real seat can take this name.
 DIRECTOR: Final = Seat(id=SeatId("@director"), platform="director")
 """Moot itself as a seat: it is asked for work outside of the ledger, such as writing a file or comparing texts."""

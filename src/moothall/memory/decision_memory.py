@@ -112,8 +112,12 @@ class DecisionMemory:
         source: str | None = None,
         limit: int = 50,
         before: str | None = None,
+        only_decided: bool = False,
     ) -> list[RememberedDecision]:
-        """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision."""
+        """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision.
+
+        With `only_decided` those are left out that ended without a decision.
+        """
         validate_value("limit", limit, Count)
         validate_value("outcome", outcome, facts.Outcome | Literal["unreviewed"] | None)
         state = await self._register.state()
@@ -134,6 +138,7 @@ class DecisionMemory:
                 and (protocol is None or remembered.record.protocol == protocol)
                 and (outcome is None or (remembered.outcome or UNREVIEWED) == outcome)
                 and (source is None or source in remembered.sources)
+                and (not only_decided or remembered.record.text is not None)
             ):
                 listed.append(remembered)
             if len(listed) == limit:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat
+from moothall.domain.roster import EMBEDDED, FUNCTION, SCRIPT, UNNAMED_MINDS, Seat
 from moothall.domain.topic import ErrorCorrelation
 
 SAME_FAMILY: Final = 0.5
@@ -30,6 +30,9 @@ _PREFIXES: Final[Mapping[str, str]] = {
 }
 """Prefixes of model names, with their families."""
 
+ONE_MIND: Final = frozenset({FUNCTION, SCRIPT})
+"""Kinds that do not name a model, but one and the same source for all seats of one platform."""
+
 _SINGULAR: Final = 1e-9
 
 _EMBEDDED: Final = "smollm"
@@ -37,8 +40,13 @@ _EMBEDDED: Final = "smollm"
 
 
 def detect_family(platform: str, seat: str) -> str:
-    """Return the model family of a seat; a seat whose model is unknown is a family of its own."""
+    """Return the model family of a seat; a seat whose model is unknown is a family of its own.
+
+    One function or one script on several seats is one mind, whatever it asks (Q-11).
+    """
     scheme, _, rest = platform.partition(":")
+    if scheme in ONE_MIND and rest:
+        return platform
     if not scheme or scheme in UNNAMED_MINDS:
         return f"seat:{seat}"
     if scheme == EMBEDDED and not rest:

@@ -248,7 +248,7 @@ async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[Decision
             decision=each.record.text,
         )
         for hit, each in decisions
-        if each is not None
+        if each is not None and each.record.text is not None
     ]
 
 
@@ -263,7 +263,7 @@ async def list_decisions(
     before: Annotated[Short | None, Field(description="Continue after this decision.")] = None,
     limit: Limit = 50,
 ) -> DecisionsOut:
-    """List past decisions, the newest first."""
+    """List past decisions, the newest first. Meetings that ended without one are in the list of sessions."""
     memory = await call.moot.recall()
     decisions = await memory.list_decisions(
         category=category,
@@ -272,6 +272,7 @@ async def list_decisions(
         source=source,
         before=before,
         limit=limit,
+        only_decided=True,
     )
     table = await memory.reliability()
     return DecisionsOut(decisions=[build_decision_out(each, table) for each in decisions])

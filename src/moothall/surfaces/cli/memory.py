@@ -39,7 +39,7 @@ def show_decisions(result: DecisionsOut) -> Iterable[str]:
     return (
         map(format_decision, result.decisions)
         if result.decisions
-        else [Note("no decision matches; every session that ends is stored here, except demos")]
+        else [Note("no decision matches; what sessions decide is stored here, except what demos and the embedded model say")]
     )
 
 
