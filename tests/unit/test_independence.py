@@ -9,8 +9,10 @@ from moothall.domain.roster import Seat, state_family
 from moothall.scoring.independence import (
     OTHER_FAMILY,
     SAME_FAMILY,
+    build_seat_correlations,
     compute_correlation,
     count_effective_votes,
+    count_minds,
     detect_family,
     presume_correlation,
 )
@@ -48,7 +50,12 @@ WEIGHTS = st.lists(st.floats(0, 10), max_size=9)
         ("ollama", "ollama"),
         ("mailbox", "seat:ada"),
         ("human", "seat:ada"),
-        ("script:/scripts/ada.toml", "seat:ada"),
+        ("script", "seat:ada"),
+        ("script:/scripts/ada.toml", "script:/scripts/ada.toml"),
+        ("python:call_my_llm", "python:call_my_llm"),
+        ("command:my-agent", "my-agent"),
+        ("acp:my-agent", "my-agent"),
+        ("demo:debate.en", "seat:ada"),
     ],
 )
 def test_a_platform_names_a_family(platform: str, expected: str) -> None:
@@ -124,3 +131,31 @@ def test_a_family_that_an_agent_states_is_that_of_its_own_seat_alone() -> None:
     seats = tuple(Seat(id=SeatId(name), platform=platform) for name, platform in platforms.items())
     assert [seat.family for seat in state_family(seats, SeatId("ada"), "gpt")] == ["gpt", "", ""]
     assert state_family(seats, SeatId("cy"), "gpt") == seats
+
+
+@pytest.mark.parametrize(
+    "platform", ["python:call_my_llm", "script:/scripts/board.toml", "command:agent", "acp:agent"]
+)
+def test_one_function_or_program_on_four_seats_is_one_mind(platform: str) -> None:
+    """Q-11: heads are counted by what answers, and not by how many seats it fills."""
+    seats = [Seat(id=SeatId(name), platform=platform) for name in ("ada", "bob", "cy", "dee")]
+    assert count_minds(seats) == 1
+    correlations = build_seat_correlations((), seats)
+    worth = count_effective_votes([1.0] * 4, lambda i, j: correlations(seats[i].id, seats[j].id))
+    assert worth == pytest.approx(1.6)
+
+
+def test_people_functions_of_their_own_and_characters_of_a_demo_are_minds_of_their_own() -> None:
+    platforms = ("python:ada", "python:bob.ada", "human", "mailbox", "demo:debate.en")
+    seats = [Seat(id=SeatId(f"s{at}"), platform=each) for at, each in enumerate(platforms)]
+    again = Seat(id=SeatId("s9"), platform="demo:debate.en")
+    assert count_minds((*seats, again)) == 6
+
+
+def test_a_stated_family_stands_above_the_program() -> None:
+    """D-20: an agent that says what it is made of is counted so."""
+    seats = [
+        Seat(id=SeatId("ada"), platform="python:f", family="claude"),
+        Seat(id=SeatId("bob"), platform="python:f", family="gpt"),
+    ]
+    assert count_minds(seats) == 2

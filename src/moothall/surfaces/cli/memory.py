@@ -39,7 +39,11 @@ def show_decisions(result: DecisionsOut) -> Iterable[str]:
     return (
         map(format_decision, result.decisions)
         if result.decisions
-        else [Note("no decision matches; what sessions decide is stored here, except what demos and the embedded model say")]
+        else [
+            Note(
+                "no decision matches; what sessions decide is stored here, except what demos and the embedded model say"
+            )
+        ]
     )
 
 
