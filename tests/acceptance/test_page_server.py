@@ -226,6 +226,7 @@ def test_a_seats_link_sees_its_session_only(server: Server) -> None:
         "name": "minski",
         "isInvited": True,
         "tokenId": invited["tokenId"],
+        "grants": [{"session": session, "seat": "minski", "role": "seat"}],
     }
     view = browser("moot.getView", sessionId=session)
     assert view["may"] == ["answer:minski"]
@@ -334,8 +335,114 @@ def test_a_revoked_token_ends_its_streams_and_its_login_within_seconds(server: S
         assert time.monotonic() - began < 20
     refused = browser.get("/me")
     assert refused.status == 401
-    # The browser forgets what does not help any more.
-    assert "Max-Age=0" in refused.headers["set-cookie"]
+    # However often it asks, it is told why; a person who reloads the page reads the reason again.
+    again = browser.get("/me")
+    assert [each.headers["moot-reason"] for each in (refused, again)] == ["revoked", "revoked"]
+
+
+class Browser:
+    """A browser that opens several links: it keeps all cookies, and says which session a call is about."""
+
+    def __init__(self, server: Server) -> None:
+        self.address = server.address
+        self.cookies: dict[str, str] = {}
+
+    def use(self, session: str = "", **headers: str) -> Client:
+        kept = "; ".join(f"{name}={secret}" for name, secret in self.cookies.items())
+        about = {"Moot-Session": session} if session else {}
+        origin = f"http://{self.address}"
+        return Client(self.address, headers={"Cookie": kept, "Origin": origin, **about, **headers})
+
+    def open(self, link: str, **more: object) -> Answer:
+        found = post(self.use(), "/login", {"ticket": parse_ticket(link), **more})
+        if found.status == 204:
+            name, _, secret = found.headers["set-cookie"].partition(";")[0].partition("=")
+            self.cookies[name] = secret
+        return found
+
+
+def invite(server: Server, session: str, *whom: str) -> Any:
+    return server.cli.json("invite", session, *whom, "--url", f"http://{server.address}")
+
+
+def test_a_second_link_takes_nothing_from_the_first(server: Server) -> None:
+    """W-7: each call is judged by the grant of its session, and one stream has the events of both."""
+    first, second = server.local.opened(), server.local.opened()
+    other = server.local.opened()
+    browser = Browser(server)
+    assert browser.open(invite(server, first, "--seat", "minski")["link"]).status == 204
+    assert browser.open(invite(server, second, "--seat", "emerson")["link"]).status == 204
+    for session, seat in ((first, "minski"), (second, "emerson")):
+        tab = browser.use(session)
+        me = tab.get("/me").json()
+        assert (me["session"], me["seat"], len(me["grants"])) == (session, seat, 2)
+        assert tab("moot.getView", sessionId=session)["may"] == [f"answer:{seat}"]
+    with streamed(browser.use(), first, second, other) as stream:
+        gone = stream.until("gone", sessionId=other)[-1][2]
+        assert gone["reason"] == "other_meeting"
+        for session, seat in ((first, "minski"), (second, "emerson")):
+            server.local.say(session, seat, "propose")
+            assert stream.until("view", sessionId=session)
+    refused = browser.use(other).get(f"/events?session={other}")
+    assert refused.status == 403
+    # One link is withdrawn: that meeting says why, the other goes on.
+    withdrawn = invite(server, second, "--seat", "emerson")
+    assert browser.open(withdrawn["link"]).status == 204
+    server.cli("invite", "--revoke", withdrawn["tokenId"])
+    ended = browser.use(second).get("/me")
+    assert (ended.status, ended.headers["moot-reason"]) == (403, "revoked")
+    assert browser.use(first).get("/me").json()["seat"] == "minski"
+    with streamed(browser.use(), first, second) as stream:
+        assert stream.until("gone", sessionId=second)[-1][2]["reason"] == "revoked"
+    # Who signs out of one meeting stays in the others.
+    assert post(browser.use(first), "/logout", {}).status == 204
+    assert browser.use(first).get("/me").status in {401, 403}
+
+
+def test_what_a_link_would_take_away_is_asked_first(server: Server) -> None:
+    """W-7: two seats of one meeting are refused, the owner is asked, and an unanswered question uses no link up."""
+    session = server.local.opened()
+    person = Browser(server)
+    assert person.open(invite(server, session, "--seat", "minski")["link"]).status == 204
+    seat = invite(server, session, "--seat", "emerson")["link"]
+    reader = invite(server, session, "--observer")["link"]
+    for link, kind in ((seat, "other_seat"), (reader, "weaker")):
+        for more in ({}, {"isAgreed": True}):
+            asked = person.open(link, **more)
+            assert asked.status == 409
+            assert asked.json()["conflict"]["kind"] == kind
+            assert not asked.json()["conflict"]["mayGoOn"]
+    assert "one person takes one seat" in person.open(seat).json()["error"]
+    assert person.use(session).get("/me").json()["seat"] == "minski"
+    # The links still open where they take nothing away.
+    assert Browser(server).open(seat).status == 204
+
+    owner = Browser(server)
+    assert owner.open(server.cli.json("invite", "--owner")["link"]).status == 204
+    asked = owner.open(reader)
+    assert (asked.status, asked.json()["conflict"]["mayGoOn"]) == (409, True)
+    assert owner.open(reader, isAgreed=True).status == 204
+    # Every other tab is the owner's still; the one that says so uses the link.
+    assert owner.use(session).get("/me").json()["role"] == "owner"
+    by_link = owner.use(session, **{"Moot-As": "link"}).get("/me").json()
+    assert by_link["role"] == "observer"
+    another = owner.open(server.cli.json("invite", "--owner")["link"])
+    assert (another.status, another.json()["conflict"]["kind"]) == (409, "replaces")
+
+
+def test_a_browser_holds_a_bounded_number_of_links(server: Server) -> None:
+    """W-7: one more is refused with a sentence, and cookies that are none of ours cost nothing."""
+    session = server.local.opened()
+    browser = Browser(server)
+    for _ in range(20):
+        assert (
+            browser.open(invite(server, server.local.opened(), "--observer")["link"]).status == 204
+        )
+    full = browser.open(invite(server, session, "--seat", "minski")["link"])
+    assert (full.status, full.json()["conflict"]["kind"]) == (409, "full")
+    (name, secret), *_ = browser.cookies.items()
+    browser.cookies = {f"{name}{at}": "x" * 300 for at in range(30)} | {name: secret}
+    assert browser.use().get("/me").status == 200
 
 
 def test_a_dropped_stream_goes_on_where_it_was_and_begins_anew_after_a_restart(

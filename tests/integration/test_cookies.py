@@ -11,7 +11,8 @@ from starlette.routing import Route
 
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.tokens import TokenStore
-from moothall.surfaces.http.access_control import COOKIE, AccessControl
+from moothall.surfaces.http.access_control import AccessControl
+from moothall.surfaces.http.browser_grants import COOKIE
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall_testkit.ledger_scenes import run_with_deadline
 

@@ -5,30 +5,43 @@ import ipaddress
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import dump_json, split_address
 from moothall.errors import NotAllowed, WorldError
-from moothall.memory.tokens import AccessDenied, TokenStore
+from moothall.memory.tokens import AccessDenied, Identity, TokenStore
 from moothall.participants.a2a import CARD_PATH
 from moothall.participants.hosts import is_loopback
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, RateLimiter
+from moothall.surfaces.http.browser_grants import (
+    AS_HEADER,
+    REASON_HEADER,
+    STRENGTH,
+    BrowserGrants,
+    Grant,
+    find_asked_session,
+    find_cookies,
+    load_grants,
+    name_cookie,
+    set_cookie,
+)
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY
 from moothall.surfaces.http.page_files import is_page_path
 from moothall.surfaces.http.server_settings import ServerSettings
+from moothall.surfaces.http.stream import Invitations
 from moothall.surfaces.rpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({HEALTH, LIVE, READY, CARD_PATH})
 LOGIN_PATHS: Final = frozenset({"/login", "/join", "/logout"})
-COOKIE: Final = "moot_session"
 SAFE_HEADERS: Final = (
     (
         b"content-security-policy",
@@ -72,11 +85,16 @@ def name_peer(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A caller that was holder, the id by which its calls are counted, and the secret that it brought."""
+    """A caller that was holder, the id by which its calls are counted, and the secret that it brought.
+
+    `others` are further grants of the same browser, and `gone` its cookies that are refused, with the reason.
+    """
 
     caller: Caller
     id: str
     secret: str = field(repr=False)
+    others: "tuple[Known, ...]" = ()
+    gone: Mapping[str, AccessDenied] = field(default_factory=dict)
 
 
 class AccessControl:
@@ -150,6 +168,7 @@ class AccessControl:
                     "take": lambda: rates.take(who),
                 }
                 known |= {"largest_body": largest, "token_id": who, "limits": limits}
+                known["holder"] = holder
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None:
             self._on_refused(refused.status_code)
@@ -199,25 +218,47 @@ class AccessControl:
 
     async def _identify_caller(self, request: Request) -> Known | Response:
         given = request.headers.get("authorization", "")
-        if not given and not find_cookie(request):
-            return _build_unauthorized(
-                f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})"
-            )
-        secret = (
-            _parse_secret(request) if request.headers.get("authorization") else find_cookie(request)
-        )
+        if not given:
+            return await self._identify_browser(request)
+        secret = _parse_secret(request)
         if not secret:
             return _build_unauthorized("expected Authorization: Bearer TOKEN")
         identity = await self._access().identify(secret)
         if isinstance(identity, AccessDenied):
             return self._deny(request, identity)
-        if not given and request.method not in {"GET", "HEAD"} and not _is_same_origin(request):
+        return self._recognize(identity, secret)
+
+    async def _identify_browser(self, request: Request) -> Known | Response:
+        """Who a browser is for the session that its request is about."""
+        if not find_cookies(request):
+            return _build_unauthorized(
+                f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})"
+            )
+        held = await load_grants(self._access(), request)
+        chosen = _choose_grant(request, held)
+        if isinstance(chosen, AccessDenied):
+            refused = self._deny(request, chosen)
+            # The other meetings of this browser stay open: it is not signed out.
+            if held.grants and refused.status_code == 401:
+                refused.status_code = 403
+            return refused
+        if request.method not in {"GET", "HEAD"} and not _is_same_origin(request):
             # A browser sends its cookie by itself: only what says that a page of this server asked may change anything.
             return PlainTextResponse(
                 "a request with a cookie needs the Origin of this server\n", 403
             )
+        others = [grant for grant in held.grants if grant is not chosen]
+        known = self._recognize(chosen.identity, chosen.secret)
+        return replace(
+            known,
+            others=tuple(self._recognize(each.identity, each.secret) for each in others),
+            gone=held.denied,
+        )
+
+    def _recognize(self, identity: Identity, secret: str) -> Known:
         is_owner = self._is_local and identity.id == self._owner()
-        return Known(Caller() if is_owner else Caller.from_identity(identity), identity.id, secret)
+        caller = Caller() if is_owner else Caller.from_identity(identity)
+        return Known(caller, identity.id, secret)
 
     def _deny(self, request: Request, denied: AccessDenied) -> Response:
         peer = name_peer(request.client.host if request.client else "")
@@ -227,9 +268,53 @@ class AccessControl:
                 self._denials.count_wait(peer), "too many refused tokens from your address"
             )
         refusal = _build_unauthorized(DENIED[denied.reason])
-        if not request.headers.get("authorization"):
-            set_cookie(request, refusal)
+        refusal.headers[REASON_HEADER] = denied.reason
+        # What has ended says so as often as it is asked; what was never valid is forgotten.
+        if denied.reason == "unknown" and not request.headers.get("authorization"):
+            for name in find_cookies(request):
+                set_cookie(request, refusal, name)
         return refusal
+
+
+def _choose_grant(request: Request, held: BrowserGrants) -> Grant | AccessDenied:
+    """The grant by which a request of a browser is judged, or why there is none."""
+    session = find_asked_session(request)
+    chosen = held.choose(session, by_link=request.headers.get(AS_HEADER) == "link")
+    if chosen is not None:
+        return chosen
+    ended = held.denied.get(name_cookie(request, session))
+    if ended is not None:
+        return ended
+    if held.grants:
+        # Only for other sessions: its rights are checked by the call, which says so.
+        return held.grants[0]
+    return next(iter(held.denied.values()))
+
+
+def find_invitations(request: Request, holder: Known, names: Iterable[SessionId]) -> Invitations:
+    """As whom a browser reads each session to which it was invited, and which of these it may not read any more."""
+    by_link = request.query_params.get("as", "")
+    callers: dict[SessionId, Caller] = {}
+    secrets = set[str]()
+    for each in (holder, *holder.others):
+        session = SessionId(each.caller.session)
+        if session and (session == by_link or not _is_stronger(holder.caller, each.caller)):
+            callers[session] = each.caller
+            secrets.add(each.secret)
+    ended: dict[SessionId, Mapping[str, str]] = {}
+    for name in names:
+        caller = callers.get(name, holder.caller)
+        if caller.session and caller.session != name:
+            denied = holder.gone.get(name_cookie(request, name))
+            reason = "other_meeting" if denied is None else denied.reason
+            why = f"your link does not open {name!r}" if denied is None else DENIED[denied.reason]
+            ended[name] = {"reason": reason, "why": why}
+    return Invitations(callers=callers, secrets=frozenset(secrets), ended=ended)
+
+
+def _is_stronger(one: Caller, other: Caller) -> bool:
+    """Whether a browser that holds both reads by the first: it is for all sessions, and may do more."""
+    return not one.session and STRENGTH[one.role] > STRENGTH[other.role]
 
 
 def build_call(request: Request) -> Call:
@@ -237,31 +322,6 @@ def build_call(request: Request) -> Call:
     trace = request.headers.get(TRACE_HEADER, "")
     return Call(
         context=request.app.state.site.server_context, caller=request.state.caller, trace=trace
-    )
-
-
-def name_cookie(request: Request) -> str:
-    """The name of the login's cookie: browsers keep the cookies of all ports of a host together."""
-    port = request.url.port
-    return COOKIE if port is None else f"{COOKIE}_{port}"
-
-
-def find_cookie(request: Request) -> str:
-    """The secret of a browser's login; empty without one."""
-    return request.cookies.get(name_cookie(request), "")
-
-
-def set_cookie(request: Request, response: Response, secret: str = "", seconds: int = 0) -> None:
-    """Let the browser keep a login, or forget it: no script can read it, and no request from another site carries it."""
-    is_secure = request.url.scheme == "https"
-    response.set_cookie(
-        name_cookie(request),
-        secret,
-        seconds,
-        path="/",
-        secure=is_secure,
-        httponly=True,
-        samesite="strict",
     )
 
 

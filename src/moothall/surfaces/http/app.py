@@ -30,9 +30,11 @@ from moothall.surfaces.api.views import build_token_prompt
 from moothall.surfaces.http.a2a import A2A_ROUTES
 from moothall.surfaces.http.access_control import (
     AccessControl,
+    Known,
     build_call,
     build_too_large,
     build_unavailable,
+    find_invitations,
     read_body,
 )
 from moothall.surfaces.http.chat import CHAT_ROUTES
@@ -153,22 +155,30 @@ class ServerState:
 
     async def handle_stream(self, request: Request) -> Response:
         """The page's one stream, over all sessions that the caller may see (W-9)."""
-        caller: Caller = request.state.caller
+        holder: Known = request.state.holder
+        caller = holder.caller
         try:
             caller.check("read")
             names = {parse_session_id(name) for name in request.query_params.getlist("session")}
-            for name in names:
-                caller.check_session(name)
+            invited = find_invitations(request, holder, names)
+            # What is left is refused as a whole only where nothing is: the other tabs go on.
+            if names and len(invited.ended) == len(names):
+                raise NotAllowed(
+                    "; ".join(dict.fromkeys(each["why"] for each in invited.ended.values()))
+                )
         except MootError as error:
             return _refuse_stream(error)
+        names -= invited.ended.keys()
         if len(names) > MAX_SESSIONS:
             return PlainTextResponse(
                 f"at most {MAX_SESSIONS} sessions can be viewed on one stream\n", 400
             )
-        sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
+        if caller.session:
+            names |= invited.callers.keys()
         hub = self.server_context.get_or_create(ViewHub)
+        after = _read_last_event(request)
         return self._build_stream(
-            hub.read(caller, request.state.secret, sessions, _read_last_event(request))
+            hub.read(caller, request.state.secret, frozenset(names), after, invited)
         )
 
     def _build_stream(self, events: AsyncGenerator[bytes, None]) -> Response:

@@ -24,7 +24,16 @@ from moothall.memory.tokens import (
     parse_code,
 )
 from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
-from moothall.surfaces.http.access_control import find_cookie, name_peer, read_body, set_cookie
+from moothall.surfaces.http.access_control import Known, name_peer, read_body
+from moothall.surfaces.http.browser_grants import (
+    SESSION_HEADER,
+    LoginConflict,
+    find_asked_session,
+    find_conflict,
+    load_grants,
+    name_cookie,
+    set_cookie,
+)
 
 MAX_LOGIN_BODY_LENGTH: Final = 4_096
 LOGINS_PER_SECOND: Final = 0.2
@@ -68,12 +77,28 @@ class Login:
         ]
 
     async def log_in(self, request: Request) -> Response:
-        granted = await self._grant(request)
+        """Add the rights of a link or a token to those that a browser has; what would take rights away is asked first."""
+        granted = await self._grant(request, is_browser=True)
         if isinstance(granted, Response):
             return granted
-        response = Response(status_code=204, headers={"Cache-Control": "no-store"})
-        set_cookie(request, response, granted[1].secret, int(MAX_LOGIN.total_seconds()))
+        token, login = granted
+        headers = {"Cache-Control": "no-store", SESSION_HEADER: token.session}
+        response = Response(status_code=204, headers=headers)
+        held = await load_grants(self._access(), request)
+        for name in held.denied:
+            set_cookie(request, response, name)
+        name = name_cookie(request, token.session)
+        set_cookie(request, response, name, login.secret, int(MAX_LOGIN.total_seconds()))
         return response
+
+    async def _find_conflict(
+        self, request: Request, token: Token, *, is_agreed: bool
+    ) -> Response | None:
+        """The question that a login in this browser raises; None where it only gains by it, or the person has agreed."""
+        conflict = find_conflict(await load_grants(self._access(), request), token)
+        if conflict is None or (is_agreed and conflict.may_go_on):
+            return None
+        return _describe_conflict(conflict, token)
 
     async def join(self, request: Request) -> Response:
         """Answer a code with a token for programs: its rights are those of the token that the code was made for (A-4)."""
@@ -92,9 +117,12 @@ class Login:
             headers={"Cache-Control": "no-store"},
         )
 
-    async def _grant(self, request: Request) -> tuple[Token, IssuedToken] | Response:
+    async def _grant(
+        self, request: Request, *, is_browser: bool = False
+    ) -> tuple[Token, IssuedToken] | Response:
         """The login that a request's secret gives, and whose rights it has; or the refusal."""
-        secret = _parse_login(await read_body(request, MAX_LOGIN_BODY_LENGTH) or b"")
+        body = await read_body(request, MAX_LOGIN_BODY_LENGTH) or b""
+        secret, is_agreed = _parse_login(body)
         if secret is None:
             return JSONResponse(
                 {"error": 'expected {"ticket": "…"}, {"token": "…"} or {"code": "…"}'}, 400
@@ -118,6 +146,10 @@ class Login:
                     429,
                     {"Retry-After": str(wait)},
                 )
+            if isinstance(token, Token) and is_browser:
+                conflict = await self._find_conflict(request, token, is_agreed=is_agreed)
+                if conflict is not None:
+                    return conflict
             login = (
                 await self._access().log_in(secret, address) if isinstance(token, Token) else token
             )
@@ -133,14 +165,27 @@ class Login:
         return token, login
 
     async def log_out(self, request: Request) -> Response:
-        await self._access().log_out(find_cookie(request))
+        """End the login of the session that the request is about; without one, all of this browser."""
+        session, access = find_asked_session(request), self._access()
+        held = await load_grants(access, request)
+        chosen = held.choose(session)
+        ended = [chosen] if session and chosen is not None else held.grants
         response = Response(status_code=204)
-        set_cookie(request, response)
+        for grant in ended:
+            await access.log_out(grant.secret)
+            set_cookie(request, response, grant.cookie)
+        for name in held.denied:
+            set_cookie(request, response, name)
         return response
 
     async def describe_caller(self, request: Request) -> Response:
         caller: Caller = request.state.caller
+        holder: Known = request.state.holder
+        bound = [each.caller for each in (holder, *holder.others) if each.caller.session]
         shown = {
+            "grants": [
+                {"session": each.session, "seat": each.seat, "role": each.role} for each in bound
+            ],
             "role": caller.role,
             "may": sorted(MAY[caller.role]),
             "seat": caller.seat,
@@ -191,16 +236,34 @@ class RefusalLog:
             self._counts.update(counts)
 
 
-def _parse_login(body: bytes) -> str | None:
-    """The secret that a login brings; None for anything else."""
+def _describe_conflict(conflict: LoginConflict, token: Token) -> Response:
+    held = conflict.held
+    told = {
+        "kind": conflict.kind,
+        "mayGoOn": conflict.may_go_on,
+        "session": token.session,
+        "seat": token.seat,
+        "role": token.role,
+        "heldSeat": held.seat,
+        "heldRole": held.role,
+    }
+    headers = {"Cache-Control": "no-store"}
+    return JSONResponse({"error": conflict.message, "conflict": told}, 409, headers)
+
+
+def _parse_login(body: bytes) -> tuple[str | None, bool]:
+    """The secret that a login brings, None for anything else; and whether the person has agreed to what it changes."""
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(given, dict) or len(given) != 1:
-        return None
+        return None, False
+    if not isinstance(given, dict):
+        return None, False
+    is_agreed = given.pop("isAgreed", False) is True
+    if len(given) != 1:
+        return None, is_agreed
     secret = given.get("ticket") or given.get("token") or given.get("code")
+    if not isinstance(secret, str) or not secret.strip():
+        return None, is_agreed
     # A person may type a code where a token is asked for.
-    return (
-        parse_code(secret) or secret.strip() if isinstance(secret, str) and secret.strip() else None
-    )
+    return parse_code(secret) or secret.strip(), is_agreed

@@ -19,6 +19,7 @@ from collections.abc import (
     Coroutine,
     Iterable,
     Iterator,
+    Mapping,
     Sequence,
 )
 from contextlib import contextmanager, suppress
@@ -87,6 +88,19 @@ class SentEvent(NamedTuple):
         return encoded[may]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitations:
+    """The sessions to which a browser was invited one by one: as whom it reads each, and which it may not read any more."""
+
+    callers: Mapping[SessionId, Caller] = field(default_factory=dict)
+    secrets: frozenset[str] = frozenset()
+    ended: Mapping[SessionId, Mapping[str, str]] = field(default_factory=dict)
+    """The reason, and a sentence."""
+
+
+NO_INVITATIONS: Final = Invitations()
+
+
 @dataclass(eq=False)
 class Viewer:
     """One open stream: who reads, which sessions it views, and what waits to be sent."""
@@ -96,17 +110,28 @@ class Viewer:
     sessions: frozenset[SessionId]
     most: int = QUEUE
     queue: "asyncio.Queue[bytes | None]" = field(default_factory=asyncio.Queue)
+    own: Mapping[SessionId, Caller] = field(default_factory=dict)
+    """Who reads each session to which this browser was invited by itself."""
+    own_secrets: frozenset[str] = frozenset()
     others: set[Any] = field(default_factory=set)
     """All who get the same events, this one among them until it is cut off."""
 
+    def find_caller(self, session: SessionId) -> Caller:
+        """As whom this viewer reads a session."""
+        return self.own.get(session, self.caller)
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What it reads by; it ends with the first of these."""
+        return self.own_secrets | {self.secret}
+
     def wants(self, event: SentEvent) -> bool:
         """Whether this viewer may see an event and asked for it."""
-        if self.caller.session and self.caller.session != event.session:
+        caller = self.find_caller(event.session)
+        if caller.session and caller.session != event.session:
             return False
         if event.kind == "asked":
-            return (
-                event.seat == self.caller.seat if self.caller.is_named else self.caller.may("run")
-            )
+            return event.seat == caller.seat if caller.is_named else caller.may("run")
         return event.kind in {"line", "gone"} or event.session in self.sessions
 
     def put(self, data: bytes) -> bool:
@@ -161,13 +186,17 @@ class StreamHub(ABC):
             held = [viewer for viewer in self.list_viewers() if viewer.secret]
             if held:
                 with suppress(MootError):
-                    identities = await self._context.moot.access.identify_all(
-                        {viewer.secret for viewer in held}
-                    )
-                    for viewer in held:
-                        if isinstance(identities[viewer.secret], AccessDenied):
-                            viewer.end()
+                    await self._end_denied(held)
             await asyncio.sleep(ACCESS_SECONDS)
+
+    async def _end_denied(self, viewers: Sequence[Viewer]) -> None:
+        """End each stream of which a grant has ended: it comes back with those that are left, and is told why."""
+        secrets = frozenset[str]().union(*(viewer.secrets for viewer in viewers))
+        identities = await self._context.moot.access.identify_all(secrets - {""})
+        denied = {key for key, held in identities.items() if isinstance(held, AccessDenied)}
+        for viewer in viewers:
+            if not denied.isdisjoint(viewer.secrets):
+                viewer.end()
 
 
 @dataclass(eq=False)
@@ -212,10 +241,26 @@ class ViewHub(StreamHub):
 
     @contextmanager
     def view(
-        self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str = ""
+        self,
+        caller: Caller,
+        secret: str,
+        sessions: frozenset[SessionId],
+        after: str = "",
+        invited: Invitations = NO_INVITATIONS,
     ) -> Iterator[Viewer]:
         """One stream: first what was missed since the event `after`, or `reset`; then everything as it comes."""
-        viewer = Viewer(caller, secret, sessions, self._queue, others=self._viewers)
+        viewer = Viewer(
+            caller,
+            secret,
+            sessions,
+            self._queue,
+            own=invited.callers,
+            own_secrets=invited.secrets,
+            others=self._viewers,
+        )
+        for session, why in invited.ended.items():
+            data = dump_json({"sessionId": session, **why}).encode()
+            viewer.put(self._encode(self._number, "gone", data))
         is_first = not self._viewers
         seen = self._parse_number(after) if after else None
         missed = self._find_missed(viewer, seen) if after else []
@@ -239,7 +284,7 @@ class ViewHub(StreamHub):
                     self._encode(seen or 0, "reset", dump_json({"sessions": unknown}).encode())
                 )
             for event in missed:
-                viewer.put(event.encode_for(caller, {}))
+                viewer.put(event.encode_for(viewer.find_caller(event.session), {}))
         if not missed:
             self._tell_where(viewer)
         if missed is None or unknown or not after:
@@ -260,10 +305,15 @@ class ViewHub(StreamHub):
                     followed.idle_since = time.monotonic()
 
     async def read(
-        self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str
+        self,
+        caller: Caller,
+        secret: str,
+        sessions: frozenset[SessionId],
+        after: str,
+        invited: Invitations = NO_INVITATIONS,
     ) -> AsyncGenerator[bytes, None]:
         """The bytes of one stream, with a heartbeat; ends when it is cut off or the server stops."""
-        with self.view(caller, secret, sessions, after) as viewer:
+        with self.view(caller, secret, sessions, after, invited) as viewer:
             async for data in read_queue(viewer.queue, BEAT):
                 yield data
 
@@ -309,7 +359,10 @@ class ViewHub(StreamHub):
             self._dropped = gone.number
         encoded: dict[tuple[str, ...], bytes] = {}
         for viewer in list(self._viewers):
-            if viewer.wants(event) and not viewer.put(event.encode_for(viewer.caller, encoded)):
+            if not viewer.wants(event):
+                continue
+            caller = viewer.find_caller(event.session)
+            if not viewer.put(event.encode_for(caller, encoded)):
                 viewer.end()
 
     def _encode(self, number: int, kind: EventKind, data: bytes) -> bytes:
