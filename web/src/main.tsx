@@ -1,13 +1,14 @@
 // The page: reads the URL, shows the view.
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import "./style.css";
 import { shortenText } from "./format";
 import { getTag, language, say } from "./language";
-import { exported, followLinks, isReturning, page, route } from "./route";
-import { loadMe, me, needsLogin } from "./rpc";
-import { Header, Help, Login, takeTicket } from "./shell";
+import { buildPath, exported, followLinks, isReturning, page, route } from "./route";
+import { findViewed } from "./grants";
+import { loadMe, me, needsLogin, refusal } from "./rpc";
+import { Header, Help, LinkQuestion, linkQuestion, Login, takeTicket } from "./shell";
 import { Breakers } from "./views/breakers";
 import { Compare } from "./views/compare";
 import { DecisionView, Decisions } from "./views/decisions";
@@ -17,6 +18,7 @@ import { Obligations } from "./views/obligations";
 import { SessionView } from "./views/session";
 import { SettingsView } from "./views/settings";
 import { TrustView, TrustList } from "./views/trust";
+import { readStored } from "./storage";
 import { followLines } from "./stream";
 import { setTitle, startTurns } from "./turns";
 
@@ -42,17 +44,14 @@ function View() {
     if (!isReturning && where !== "s" && where !== "seat") scrollTo(0, 0);
   }, [where, first]);
   if (exported !== null) return <SessionView id="exported" />;
+  if (linkQuestion.value) return <LinkQuestion {...linkQuestion.value} />;
   if ((needsLogin.value && VIEWS.has(where)) || loginFailure.value || where === "login") {
-    return <Login failed={loginFailure.value} onLeave={() => (loginFailure.value = "")} />;
+    return <Login failed={loginFailure.value || refusal.value} onLeave={() => (loginFailure.value = "")} />;
   }
   switch (where) {
     case "":
       // Who was invited to one seat has one place to be.
-      return me.value?.seat && me.value.session ? (
-        <SessionView id={me.value.session} mySeat={me.value.seat} key={me.value.session} />
-      ) : (
-        <Home />
-      );
+      return <Start />;
     case "s":
       return first ? <SessionView id={first} key={first} /> : <Nowhere />;
     case "seat":
@@ -74,6 +73,45 @@ function View() {
     default:
       return <Nowhere />;
   }
+}
+
+/** Who was invited to one seat has one place to be; who was invited to several chooses. */
+function Start() {
+  const { session = "", seat = "", grants = [] } = me.value ?? {};
+  if (session && grants.length > 1) return <MyMeetings />;
+  return session && seat ? <SessionView id={session} mySeat={seat} key={session} /> : <Home />;
+}
+
+function MyMeetings() {
+  return (
+    <>
+      <Header />
+      <main class="page narrow" data-test="my-meetings">
+        <h1>{say("your_meetings")}</h1>
+        <ul>
+          {me.value?.grants.map(({ session, seat }) => (
+            <li key={session}>
+              <a data-in href={seat ? buildPath("seat", session, seat) : buildPath("s", session)}>
+                {readStored(`topic.${session}`) ?? session}
+              </a>
+              {seat && <span class="soft"> · {seat}</span>}
+            </li>
+          ))}
+        </ul>
+      </main>
+    </>
+  );
+}
+
+/** Each meeting has a grant of its own: who we are there is asked when it comes in front. */
+function followGrants(): void {
+  let viewed = findViewed();
+  effect(() => {
+    void route.value;
+    if (findViewed() === viewed) return;
+    viewed = findViewed();
+    if (!needsLogin.peek()) void loadMe().catch(() => undefined);
+  });
 }
 
 /** A path that is no view of the page: what to do instead. */
@@ -118,6 +156,7 @@ async function start(): Promise<void> {
     const known = me.value === null ? loadMe().catch(() => undefined) : Promise.resolve();
     // A session asks for itself meanwhile, and its answer says what we may do.
     if (page.value !== "s") await known;
+    followGrants();
   } else {
     // The static report and its style are for readers without script.
     document.querySelector("body > main")?.remove();

@@ -2,10 +2,11 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { parseClean } from "./clean";
 import { say } from "./language";
+import { describeRefusal } from "./grants";
 import { FIRST, ItemList } from "./items";
 import { CallError, call, describeError, me } from "./rpc";
 import { exported, readNumber, route } from "./route";
-import { connection, listen, type TextPiece, watch } from "./stream";
+import { connection, type Gone, listen, type TextPiece, watch } from "./stream";
 import type { Item, View, ViewChange } from "./wire";
 
 export interface Draft {
@@ -68,7 +69,7 @@ export class Meeting {
           load: () => void this.load(),
           view: (change) => change.sessionId === id && this.change(change),
           // What the view's own call said stays: it is written for people.
-          gone: (gone) => gone.sessionId === id && (this.error.value ||= gone.why),
+          gone: (gone) => gone.sessionId === id && this.end(gone),
           text: (piece) => piece.sessionId === id && this.addText(piece),
         }),
       );
@@ -95,6 +96,11 @@ export class Meeting {
     cancelAnimationFrame(this.frame);
     this.liveItems.close();
     for (const { items } of this.past.peek().values()) items.close();
+  }
+
+  /** The session can no longer be read: by anybody, or by this browser. */
+  private end(gone: Gone): void {
+    this.error.value = gone.reason ? describeRefusal(gone.reason, 403) : this.error.peek() || gone.why;
   }
 
   load(): Promise<void> {

@@ -1,8 +1,9 @@
 // Calls to the server.
 import { parseClean } from "./clean";
 import { signal } from "@preact/signals";
+import { buildGrantHeaders, describeRefusal, readReason } from "./grants";
 import { say } from "./language";
-import type { Answers, Me } from "./wire";
+import type { Answers, LoginConflict, Me } from "./wire";
 
 export const me = signal<Me | null>(null);
 
@@ -19,6 +20,19 @@ export function mayOpen(): boolean {
 /** Whether the server refused us for want of a login. */
 export const needsLogin = signal(false);
 
+/** Why it refused, in words; empty where nobody was signed in. */
+export const refusal = signal("");
+
+/** A login that takes something away: the person is asked first. */
+export class LoginQuestion extends Error {
+  constructor(
+    message: string,
+    readonly conflict: LoginConflict,
+  ) {
+    super(message);
+  }
+}
+
 export class CallError extends Error {
   constructor(
     message: string,
@@ -30,9 +44,10 @@ export class CallError extends Error {
 
 let lastId = 0;
 
-async function send(path: string, body?: unknown): Promise<Response> {
+async function send(path: string, body?: unknown, about: object = {}): Promise<Response> {
+  const grant = buildGrantHeaders(about);
   const options: RequestInit =
-    body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+    body === undefined ? { headers: grant } : { method: "POST", headers: { ...grant, "Content-Type": "application/json" }, body: JSON.stringify(body) };
   try {
     return await fetch(path, { credentials: "same-origin", ...options });
   } catch {
@@ -44,8 +59,8 @@ async function send(path: string, body?: unknown): Promise<Response> {
 }
 
 export async function call<M extends keyof Answers>(method: M, params: object = {}): Promise<Answers[M]> {
-  const response = await send("/rpc", { jsonrpc: "2.0", id: ++lastId, method, params });
-  if (response.status === 401) needsLogin.value = true;
+  const response = await send("/rpc", { jsonrpc: "2.0", id: ++lastId, method, params }, params);
+  noteRefusal(response);
   let answer: { result?: Answers[M]; error?: { message: string; data?: { kind?: string } } };
   try {
     // A file to save stays as it is, byte for byte.
@@ -57,14 +72,28 @@ export async function call<M extends keyof Answers>(method: M, params: object = 
     const kind = answer.error.data?.kind ?? "";
     // The server's words name other sessions, for programs that guessed; a person is led to all of them.
     const session = kind === "UnknownSession" && "sessionId" in params && String(params.sessionId);
-    throw new CallError(session ? say("there_is_no_such_session", { session }) : answer.error.message, kind);
+    throw new CallError(session ? say("there_is_no_such_session", { session }) : explainRefusal(response, params) || answer.error.message, kind);
   }
   return answer.result as Answers[M];
 }
 
-async function readMe(): Promise<Me | null> {
-  const response = await send("/me");
-  if (response.status === 401) needsLogin.value = true;
+function noteRefusal(response: Response): void {
+  if (response.status !== 401) return;
+  refusal.value = readReason(response) ? describeRefusal(readReason(response), 401) : "";
+  needsLogin.value = true;
+}
+
+/** The words for a person whose link opens another meeting, or none any more; empty for any other refusal. */
+function explainRefusal(response: Response, params: object): string {
+  if (!response.ok && readReason(response)) return describeRefusal(readReason(response), response.status);
+  const session = "sessionId" in params ? String(params.sessionId) : "";
+  const isOther = session !== "" && !!me.peek()?.session && me.peek()?.grants.every((each) => each.session !== session);
+  return isOther ? describeRefusal("other_meeting", 403) : "";
+}
+
+async function readMe(session = ""): Promise<Me | null> {
+  const response = await send("/me", undefined, session ? { sessionId: session } : {});
+  noteRefusal(response);
   return response.ok ? ((await response.json()) as Me) : null;
 }
 
@@ -75,13 +104,18 @@ export async function loadMe(): Promise<void> {
   needsLogin.value = false;
 }
 
-export async function logIn(by: { ticket: string } | { token: string }): Promise<Me | null> {
-  const response = await send("/login", by);
+/** What a link or a pasted token gives. */
+export type LoginSecret = { ticket: string } | { token: string };
+
+/** Add the rights of a link to those of this browser; raises LoginQuestion where it would take some away. */
+export async function logIn(by: LoginSecret, isAgreed = false): Promise<Me | null> {
+  const response = await send("/login", isAgreed ? { ...by, isAgreed } : by);
   if (!response.ok) {
-    const answer = (await response.json().catch(() => null)) as { error?: string } | null;
+    const answer = (await response.json().catch(() => null)) as { error?: string; conflict?: LoginConflict } | null;
+    if (answer?.conflict) throw new LoginQuestion(answer.error ?? "", answer.conflict);
     throw new CallError(answer?.error ?? say("that_ticket_or_token_is_not"), "NotAllowed");
   }
-  return readMe();
+  return readMe(response.headers.get("Moot-Session") ?? "");
 }
 
 export async function logOut(): Promise<void> {

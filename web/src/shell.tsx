@@ -6,10 +6,11 @@ import { useKeys } from "./keys";
 import { chooseLanguage, LANGUAGES, language, say } from "./language";
 import { Action, Dialog, Notice } from "./parts";
 import { buildPath, exported, go, page, route } from "./route";
-import { describeError, logIn, logOut, me } from "./rpc";
+import { stayByLink } from "./grants";
+import { describeError, logIn, LoginQuestion, type LoginSecret, logOut, me } from "./rpc";
 import { switchTheme, theme } from "./theme";
 import { otherTurns } from "./turns";
-import type { Me } from "./wire";
+import type { LoginConflict, Me } from "./wire";
 
 const isHelpOpen = signal(false);
 
@@ -166,9 +167,9 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
               type="submit"
               disabled={!token.trim()}
               do={async () => {
-                const who = await logIn({ token: token.trim() });
+                const who = await signIn({ token: token.trim() });
                 // Loaded anew: nothing stays of what whoever was signed in before could read.
-                location.replace(findHome(who));
+                if (who !== "asked") location.replace(findHome(who));
               }}
             >
               {say("sign_in")}
@@ -190,13 +191,82 @@ function findHome(who: Me | null): string {
   return to.origin === location.origin ? to.href : "/";
 }
 
+/** What a link would take away, until the person has said what to do. */
+export const linkQuestion = signal<{ conflict: LoginConflict; by: LoginSecret } | null>(null);
+
+async function signIn(by: LoginSecret): Promise<Me | null | "asked"> {
+  try {
+    return await logIn(by);
+  } catch (error) {
+    if (!(error instanceof LoginQuestion)) throw error;
+    linkQuestion.value = { conflict: error.conflict, by };
+    return "asked";
+  }
+}
+
+function describeConflict({ kind, seat, heldSeat }: LoginConflict): string {
+  switch (kind) {
+    case "other_seat":
+      return say("you_sit_in_this_meeting_already", { held: heldSeat, seat });
+    case "weaker":
+      return say("this_browser_may_do_more_already");
+    case "beside":
+      return seat ? say("open_this_meeting_as_seat", { seat }) : say("open_this_meeting_as_a_reader");
+    case "replaces":
+      return say("this_browser_is_signed_in_already");
+    case "over_seats":
+      return say("with_this_link_you_would_speak_for_all", { held: heldSeat });
+    case "full":
+      return say("this_browser_holds_all_that_fit");
+  }
+}
+
+/** A link that would take something away opens only when the person says so; until then it is not used up. */
+export function LinkQuestion({ conflict, by }: { conflict: LoginConflict; by: LoginSecret }) {
+  const { kind, session, seat, heldSeat, mayGoOn } = conflict;
+  const own = kind === "full" ? "/" : findPlace(session, heldSeat);
+  return (
+    <>
+      <Header />
+      <main class="page narrow" data-test="link-question">
+        <h1>{say("a_link_to_open")}</h1>
+        <p>{describeConflict(conflict)}</p>
+        <p class="row">
+          {mayGoOn && (
+            <Action
+              class="main"
+              do={async () => {
+                await logIn(by, true);
+                if (kind === "beside") stayByLink(session);
+                location.replace(findPlace(session, seat));
+              }}
+            >
+              {kind === "beside" ? say("open_it_in_this_tab") : say("sign_in")}
+            </Action>
+          )}
+          <a class={mayGoOn ? "button" : "button main"} href={own}>
+            {heldSeat ? say("go_on_as_held", { held: heldSeat }) : say("go_on_as_before")}
+          </a>
+        </p>
+      </main>
+    </>
+  );
+}
+
+function findPlace(session: string, seat: string): string {
+  if (!session) return "/";
+  return seat ? buildPath("seat", session, seat) : buildPath("s", session);
+}
+
 /** Exchange the ticket of a link for a cookie; the ticket leaves the address before anything else happens. */
 export async function takeTicket(): Promise<string> {
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (!ticket) return "";
   history.replaceState(null, "", location.pathname + location.search);
   try {
-    me.value = await logIn({ ticket });
+    const who = await signIn({ ticket });
+    if (who === "asked") return "";
+    me.value = who;
     const isAsked = page.value === "login" && route.value.query.has("to");
     const to = findHome(me.value);
     // What was asked for may be no view of the page.

@@ -4,6 +4,7 @@
 // from another machine), every tab has a stream of its own, which it closes while it is hidden.
 import { effect, signal } from "@preact/signals";
 import { parseClean } from "./clean";
+import { describeRefusal, findViewed, isByLink, readReason, type Reason } from "./grants";
 import { needsLogin } from "./rpc";
 import type { SessionLine, ViewChange } from "./wire";
 
@@ -20,13 +21,19 @@ export interface Asked {
   seat: string;
   ask: string;
 }
+export interface Gone {
+  sessionId: string;
+  why: string;
+  /** Given where it is this browser that may not read it any more. */
+  reason?: Reason;
+}
 interface Events {
   line: SessionLine;
   view: ViewChange;
   text: TextPiece;
   asked: Asked;
   /** A session can no longer be read. */
-  gone: { sessionId: string; why: string };
+  gone: Gone;
 }
 export type Listener = { [Name in keyof Events]?: (data: Events[Name]) => void } & {
   /** The stream has just opened, or what was missed cannot be known: load anew. */
@@ -36,11 +43,15 @@ export type Listener = { [Name in keyof Events]?: (data: Events[Name]) => void }
 type Message =
   | { kind: "hello" }
   | { kind: "opened"; sessions: string[]; isFresh: boolean }
-  | { kind: "broken"; isRefused: boolean }
+  | { kind: "broken" }
+  | { kind: "refused"; reason: Reason; status: number }
   | { kind: "event"; name: string; id: string; data: unknown };
 
 /** "live" is said only while the server is heard: by an event, or its beat every ten seconds. */
-export const connection = signal<"opening" | "live" | "broken">("opening");
+export const connection = signal<"opening" | "live" | "broken" | "refused">("opening");
+
+/** Why the server refuses the stream, in words. */
+export const refusedBecause = signal("");
 
 const LEADER = "moot.stream";
 const WATCH = "moot.watch ";
@@ -54,7 +65,11 @@ const CHECK = 2_000;
 
 const listeners = new Set<Listener>();
 const tab = Math.random().toString(36).slice(2);
-const locks: LockManager | undefined = "BroadcastChannel" in window ? navigator.locks : undefined;
+/** The session that this tab reads by its link, though the browser may do more: its stream is its own. */
+const byLink = isByLink(findViewed()) ? findViewed() : "";
+const locks: LockManager | undefined = "BroadcastChannel" in window && byLink === "" ? navigator.locks : undefined;
+/** What the server answers where it will not answer otherwise however often it is asked. */
+const REFUSED = [401, 403, 404, 410];
 let channel: BroadcastChannel | null = null;
 let isStarted = false;
 let isLeader = false;
@@ -68,6 +83,8 @@ let heardAt = 0;
 let release: (() => void) | null = null;
 
 let source: EventSource | null = null;
+/** The sessions for which the server refused the stream. */
+let refused: string | null = null;
 let openedAt = 0;
 let failures = 0;
 let retryTimer = 0;
@@ -164,7 +181,7 @@ function gather(): void {
     const held = ((await locks?.query())?.held ?? []).map((each) => each.name ?? "").filter((name) => name.startsWith(WATCH));
     const names = held.sort().flatMap((name) => name.slice(WATCH.length).split(" ").slice(2));
     const sessions = [...new Set(locks ? names : wanted)].filter(Boolean).slice(0, MAX_SESSIONS).sort();
-    if (!isLeader || needsLogin.peek()) return;
+    if (!isLeader || needsLogin.peek() || sessions.join() === refused) return;
     if (source === null || sessions.join() !== covered.join()) open(sessions);
     else if (source.readyState === EventSource.OPEN) tellAll({ kind: "opened", sessions, isFresh: false });
   }, 20);
@@ -172,18 +189,25 @@ function gather(): void {
 
 function open(sessions: string[]): void {
   closeSource();
+  refused = null;
   covered = sessions;
   const query = sessions.map((each) => `session=${encodeURIComponent(each)}`);
   if (lastEvent) query.push(`after=${encodeURIComponent(lastEvent)}`);
+  if (byLink) query.push(`as=${encodeURIComponent(byLink)}`);
   const isFresh = lastEvent === "";
-  const opened = new EventSource(`/events${query.length > 0 ? `?${query.join("&")}` : ""}`);
+  const address = `/events${query.length > 0 ? `?${query.join("&")}` : ""}`;
+  const opened = new EventSource(address);
   source = opened;
   openedAt = Date.now();
   opened.onopen = () => {
     failures = 0;
     tellAll({ kind: "opened", sessions, isFresh });
   };
-  opened.onerror = () => source === opened && fail(opened.readyState === EventSource.CLOSED);
+  opened.onerror = () => {
+    if (source !== opened) return;
+    if (opened.readyState === EventSource.CLOSED) void askWhy(address);
+    else fail();
+  };
   for (const name of NAMES) {
     opened.addEventListener(name, (event) => {
       const message = event as MessageEvent<string>;
@@ -198,27 +222,53 @@ function closeSource(): void {
   source = null;
 }
 
-/** The line is dead, or the server refuses it, which has no words here: then the calls of each tab say why. */
-function fail(isRefused: boolean): void {
+/** The server has answered, and not with a stream: a browser does not tell with what, so it is asked once more. */
+async function askWhy(address: string): Promise<void> {
   closeSource();
-  tellAll({ kind: "broken", isRefused });
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), MAX_OPENING);
+  try {
+    const response = await fetch(address, { credentials: "same-origin", signal: limit.signal });
+    if (!isLeader || source !== null) return;
+    if (REFUSED.includes(response.status)) refuse(response.status, readReason(response));
+    else fail();
+  } catch {
+    if (isLeader && source === null) fail();
+  } finally {
+    clearTimeout(timer);
+    // Should it answer with a stream after all, this is not the one to read it.
+    limit.abort();
+  }
+}
+
+/** The server will not answer otherwise: it is asked again where something has changed, and not before. */
+function refuse(status: number, reason: Reason): void {
+  refused = covered.join();
+  tellAll({ kind: "refused", reason, status });
+}
+
+/** The line is dead. */
+function fail(): void {
+  closeSource();
+  tellAll({ kind: "broken" });
   if (!needsLogin.peek()) retryTimer = window.setTimeout(() => open(covered), RETRY[Math.min(failures++, RETRY.length - 1)]);
 }
 
 function renew(): void {
   if (!isLeader) return;
   failures = 0;
+  refused = null;
   if (source) open(covered);
   else gather();
 }
 
 function check(): void {
   const isAsleep = !locks && document.visibilityState !== "visible";
-  if (needsLogin.peek() || isAsleep) return;
+  if (needsLogin.peek() || isAsleep || connection.peek() === "refused") return;
   const now = Date.now();
   if (isLeader) {
-    if (source?.readyState === EventSource.CONNECTING && now - openedAt > MAX_OPENING) fail(false);
-    else if (source?.readyState === EventSource.OPEN && now - Math.max(heardAt, openedAt) > MAX_SILENCE) fail(false);
+    if (source?.readyState === EventSource.CONNECTING && now - openedAt > MAX_OPENING) fail();
+    else if (source?.readyState === EventSource.OPEN && now - Math.max(heardAt, openedAt) > MAX_SILENCE) fail();
     else if (source === null && now - heardAt > MAX_SILENCE) gather();
   } else if (now - heardAt > MAX_SILENCE) {
     connection.value = "broken";
@@ -250,7 +300,10 @@ function hear(message: Message): void {
     if (isCovered && (message.isFresh || !wasCovered)) loadAll();
   } else if (message.kind === "broken") {
     connection.value = "broken";
-    if (message.isRefused) loadAll();
+  } else if (message.kind === "refused") {
+    refusedBecause.value = describeRefusal(message.reason, message.status);
+    connection.value = "refused";
+    loadAll();
   } else if (message.kind === "event") {
     connection.value = "live";
     lastEvent = message.id || lastEvent;

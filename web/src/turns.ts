@@ -36,7 +36,8 @@ export function rememberSeat(sessionId: string, seat: string, topic: string): vo
 }
 
 function findSeat(sessionId: string): string {
-  return (me.peek()?.session === sessionId && me.peek()?.seat) || readStored(`sat.${sessionId}`) || "";
+  const grant = me.peek()?.grants.find((each) => each.session === sessionId);
+  return grant?.seat || readStored(`sat.${sessionId}`) || "";
 }
 
 async function check(sessionId: string): Promise<void> {
@@ -74,7 +75,8 @@ export function startTurns(): void {
   if (exported === null) {
     listen({
       load: () => {
-        const mine = me.peek()?.session ? [me.peek()?.session ?? ""] : listStored("sat.").slice(-MAX_SEATS);
+        const invited = me.peek()?.grants.flatMap((each) => (each.seat ? [each.session] : [])) ?? [];
+        const mine = new Set([...invited, ...(me.peek()?.session ? [] : listStored("sat.").slice(-MAX_SEATS))]);
         for (const sessionId of mine) void check(sessionId);
       },
       line: (line) => void check(line.sessionId),

@@ -163,9 +163,22 @@ export interface Me {
   name: string;
   role: string;
   tokenId: string;
+  /** The meetings to which this browser was invited one by one. */
+  grants: { session: string; seat: string; role: string }[];
   /** What a token of this role may ask of the server. */
   limits?: { callsPerSecond: number; burst: number; largestBody: number; atOnce: number };
   language?: Language;
+}
+
+/** What a login would do to what this browser may do already. */
+export interface LoginConflict {
+  kind: "replaces" | "over_seats" | "beside" | "other_seat" | "weaker" | "full";
+  mayGoOn: boolean;
+  session: string;
+  seat: string;
+  role: string;
+  heldSeat: string;
+  heldRole: string;
 }
 
 /** What each call answers; a view and its parts are built of blocks, which no schema lists. */

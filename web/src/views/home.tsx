@@ -9,7 +9,7 @@ import { buildPath, go, route, setQuery } from "../route";
 import { call, describeError, mayDo, mayOpen } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
-import { connection, listen, watch } from "../stream";
+import { connection, listen, refusedBecause, watch } from "../stream";
 import { myTurns } from "../turns";
 import type { SessionLine } from "../wire";
 
@@ -146,6 +146,7 @@ export function Home() {
             {say("the_server_does_not_answer_trying")}
           </Notice>
         )}
+        {connection.value === "refused" && <Notice tone="bad">{refusedBecause.value}</Notice>}
         {failure.value && connection.value !== "broken" && <Notice tone="bad">{failure.value}</Notice>}
         {all === null ? (
           failure.value ? null : <Loading />

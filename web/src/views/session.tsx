@@ -9,7 +9,7 @@ import { type Place, PlaceContext } from "../place";
 import { buildPath, buildQueryUrl, exported, go, NOTHING_SELECTED, readNumber, route, setQuery } from "../route";
 import { call, FormKeys } from "../rpc";
 import { readStored, writeStored } from "../storage";
-import { connection } from "../stream";
+import { connection, refusedBecause } from "../stream";
 import type { Phase, View, Waiting } from "../wire";
 import { rememberSeat, setTitle } from "../turns";
 import { AnswerPanel } from "./answer";
@@ -210,6 +210,8 @@ function LiveState({ view, isPast }: { view: View; isPast: boolean }) {
           ? ["over", say("stopped")]
           : connection.value === "broken"
             ? ["broken", say("offline")]
+            : connection.value === "refused"
+              ? ["broken", say("no_access")]
             : view.status === "parked"
               ? ["parked", say("parked_2")]
               : view.standing === "waiting"
@@ -237,6 +239,7 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
           {say("the_connection_to_the_server_is")}
         </Notice>
       )}
+      {exported === null && connection.value === "refused" && !problem && <Notice tone="bad">{refusedBecause.value}</Notice>}
       {!isPast && view.status === "parked" && (
         <Notice
           tone="warn"

@@ -37,6 +37,7 @@ from moothall.surfaces.http.access_control import (
     find_invitations,
     read_body,
 )
+from moothall.surfaces.http.browser_grants import REASON_HEADER
 from moothall.surfaces.http.chat import CHAT_ROUTES
 from moothall.surfaces.http.entry_stream import EntryHub
 from moothall.surfaces.http.login import Login, RefusalLog
@@ -161,13 +162,14 @@ class ServerState:
             caller.check("read")
             names = {parse_session_id(name) for name in request.query_params.getlist("session")}
             invited = find_invitations(request, holder, names)
-            # What is left is refused as a whole only where nothing is: the other tabs go on.
-            if names and len(invited.ended) == len(names):
-                raise NotAllowed(
-                    "; ".join(dict.fromkeys(each["why"] for each in invited.ended.values()))
-                )
         except MootError as error:
             return _refuse_stream(error)
+        ended = list(invited.ended.values())
+        # It is refused as a whole only where nothing is left of it: the other tabs go on.
+        if ended and len(ended) == len(names):
+            refused = _refuse_stream(NotAllowed(ended[0]["why"]))
+            refused.headers[REASON_HEADER] = ended[0]["reason"]
+            return refused
         names -= invited.ended.keys()
         if len(names) > MAX_SESSIONS:
             return PlainTextResponse(
