@@ -7,8 +7,10 @@ import pytest
 from tests.integration.test_session_views import Rpc, in_memory, served
 from tests.integration.test_stream import staged
 
-from moothall.app.deliberations import derive_session_id
-from moothall.domain.ids import KeyedCall, parse_session_id
+from moothall.app.deliberations import Deliberations, derive_session_id
+from moothall.app.seats import Seating
+from moothall.domain.ids import KeyedCall, SeatId, parse_session_id
+from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import KeyReused
 from moothall.surfaces.api.chat import find_or_open_meeting
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, read_question
@@ -72,8 +74,8 @@ def change_discovery(rpc: Rpc, found: dict[str, str]) -> None:
     """From now on these keys are in the environment, and none of the earlier ones."""
     environ = rpc.call.moot.environ
     for name in (*FOUND_FIRST, *FOUND_LATER):
-        environ.pop(name, None)  # type: ignore[attr-defined]
-    environ.update(found)  # type: ignore[attr-defined]
+        environ.pop(name, None)
+    environ.update(found)
 
 
 @pytest.fixture(autouse=True)
@@ -175,13 +177,15 @@ def build_chat(
     return ChatRequest.model_validate({"model": f"moot/{model}", "messages": said, **more})
 
 
-def test_a_chat_key_compares_the_request_and_not_what_was_found_for_it(tmp_path: Path) -> None:
+def test_a_chat_key_compares_the_request_and_not_what_was_found_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another question, and the same one to another group, are other words; a seed says nothing of either."""
 
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
             change_discovery(rpc, FOUND_FIRST)
-            rpc.call.moot.seating.check = _accept  # type: ignore[method-assign]
+            monkeypatch.setattr(Seating, "check", _accept)
 
             async def ask(key: str, group: str = "default", **more: Any) -> str:
                 chat = build_chat(group, **more)
@@ -258,5 +262,36 @@ def test_equal_words_without_a_key_count_once_until_the_seat_is_asked_anew(tmp_p
             second = await say(stage, session, "ada", **AGREES)
             assert second["entry"] > first["entry"]
             assert second["phase"] == "synthesize"
+
+    run_with_deadline(work())
+
+
+# The library
+
+
+def test_a_key_in_python_compares_topic_and_options_as_they_were_given(tmp_path: Path) -> None:
+    """Also where they hold seats, files and functions, and other models are found by then."""
+
+    def ada(brief: object) -> str:
+        return "A"
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            moot = rpc.call.moot
+            deliberations = Deliberations(moot)
+            file = tmp_path / "plan.md"
+            file.write_text("The plan.", encoding="utf-8")
+            seats: Any = {"ada": ada, "bob": Seat(id=SeatId("bob"), platform=MAILBOX)}
+            given: Any = {"seats": seats, "files": [file], "protocol": "debate", "check": False}
+            first = await deliberations.open("A or B?", key="k", by="me", **given)
+            assert await deliberations.open("A or B?", key="k", by="me", **given) == first
+            with pytest.raises(KeyReused):
+                await deliberations.open("A or C?", key="k", by="me", **given)
+            assert await deliberations.open("A or B?", key="j", by="me", **given) != first
+            assert await deliberations.open("A or B?", key="k", by="you", **given) != first
+            change_discovery(rpc, FOUND_FIRST)
+            filled = await deliberations.open("A or B?", key="found", check=False)
+            change_discovery(rpc, {})
+            assert await deliberations.open("A or B?", key="found", check=False) == filled
 
     run_with_deadline(work())

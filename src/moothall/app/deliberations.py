@@ -1,9 +1,10 @@
 """Deliberations with outside participants: open, contribute, wait, close, across processes and days."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, Literal, Unpack
@@ -124,12 +125,24 @@ class Deliberations:
         self.stopping = asyncio.Event()
 
     async def open(
-        self, topic: str, keyed: KeyedCall | None = None, **options: Unpack[Options]
+        self,
+        topic: str,
+        keyed: KeyedCall | None = None,
+        *,
+        key: str = "",
+        by: str = "",
+        **options: Unpack[Options],
     ) -> SessionId:
         """Open a deliberation; the same words of a caller under the same key return the existing one.
 
-        Raises as `Moot.open`, and KeyReused for other words.
+        `keyed` has the words that came through a door, which `find_opened` is asked for first; with a `key` alone, topic and
+        options are the words. Raises as `Moot.open`, and KeyReused for other words.
         """
+        if keyed is None and key:
+            keyed = _describe_words(topic, options, key, by)
+            earlier = await self.find_opened(keyed)
+            if earlier is not None:
+                return earlier
         if keyed is None or not keyed.key:
             session = await self._moot.open(topic, **options)
             self._nudge(session)
@@ -391,6 +404,18 @@ def _find_repeated(
     if is_asked_anew and contribution.type in (place.list_allowed(seat) or ()):
         return None
     return own[-1].seq
+
+
+def _describe_words(topic: str, options: Options, key: str, by: str) -> KeyedCall:
+    """Return an opening as its caller wrote it: files by their paths, functions by their names."""
+    words = json.dumps({"topic": topic, **options}, default=_describe_value, sort_keys=True)
+    return KeyedCall(call="open", by=by, key=key, words=("open", words))
+
+
+def _describe_value(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return str(getattr(value, "__qualname__", value))
 
 
 def _build_key_reused(keyed: KeyedCall, session: SessionId) -> KeyReused:

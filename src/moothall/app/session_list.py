@@ -169,7 +169,7 @@ class SessionList:
         if "_stored" not in vars(self):
             # On a thread: a file of many lines takes its time.
             await asyncio.to_thread(lambda: self._stored)
-        lines = []
+        lines: list[SessionLine] = []
         for start in range(0, len(heads), BATCH):
             lines += map(self._build_line, heads[start : start + BATCH])
             await asyncio.sleep(0)

@@ -252,10 +252,9 @@ async def open_once(
 
     That one is looked for first: who can be seated by now, or no longer, changes nothing about it. Raises KeyReused.
     """
-    words = params
     if isinstance(params, ApiModel):
-        words = params.model_dump(mode="json", exclude={"idempotency_key"}, exclude_defaults=True)
-    keyed = KeyedCall.from_params(name, call.caller.name, key, words)
+        params = params.model_dump(mode="json", exclude={"idempotency_key"}, exclude_defaults=True)
+    keyed = KeyedCall.from_params(name, call.caller.name, key, params)
     session = await call.deliberations.find_opened(keyed)
     if session is None:
         opening = await plan()

@@ -9,7 +9,6 @@ import click
 
 from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting, MootError
-from moothall.locale.texts import list_languages, list_offered_languages
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -47,9 +46,14 @@ class LanguageChoice(click.Choice[str]):
     """A language by its code. Help and completion name those that are offered; any whose folder is there is taken."""
 
     def __init__(self) -> None:
+        # Imported here: the list of commands needs no language but its own.
+        from moothall.locale.texts import list_offered_languages
+
         super().__init__(list_offered_languages())
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from moothall.locale.texts import list_languages
+
         return value if value in list_languages() else super().convert(value, param, ctx)
 
 
