@@ -11,6 +11,7 @@ that make a choice (`choice_rule`).
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from moothall.codec import field_values as values
@@ -85,7 +86,7 @@ class LenientParser:
     @property
     def unread(self) -> list[UnreadItem]:
         """The items that could not be read, where they are set apart."""
-        return [item for items in self._unread.values() for item in items]
+        return list(chain.from_iterable(self._unread.values()))
 
     def parse_text(self, text: str) -> object:
         """Parse an answer: the JSON object in a text, or its words; raises BadAnswer with what was expected."""

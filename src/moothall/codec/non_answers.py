@@ -200,7 +200,7 @@ def is_blank(text: str) -> bool:
 
 def check_refusal(value: object, asides: Iterable[str] = ()) -> None:
     """Raises AnswerRefused when an answer, or one of its texts, declines to answer; no text of the fields `asides` does."""
-    apart = {fold_name(name) for name in asides}
+    apart = set(map(fold_name, asides))
     for name, text in iterate_named_texts(value):
         if fold_name(name) not in apart and is_refusal(text):
             raise AnswerRefused(f"it declines to answer (given: {show_value(text)})")

@@ -26,9 +26,7 @@ SEVERITY_WORDS: Final[dict[str, str]] = {
     word.casefold(): severity for severity, words in _TABLES["severities"].items() for word in words
 }
 """The severity of a fault that a word means."""
-SEVERITY_CONTEXT: Final[dict[str, tuple[str, ...]]] = {
-    name: tuple(text.split()) for name, text in _TABLES["severity_context"].items()
-}
+SEVERITY_CONTEXT: Final[dict[str, list[str]]] = _TABLES["severity_context"]
 """What else stands beside such a word."""
 CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(text.split()) for name, text in _TABLES["clauses"].items()

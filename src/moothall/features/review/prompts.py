@@ -70,8 +70,11 @@ def read_severity(text: str) -> facts.Severity | None:
         words += _split_han(han)
     if not _DENIALS.isdisjoint(words):
         return None
-    meant = {SEVERITY_WORDS[word] for word in words if word in SEVERITY_WORDS}
-    return next((each for each in facts.SEVERITIES if each in meant), None)
+    meant = set(map(SEVERITY_WORDS.get, words))
+    for severity in facts.SEVERITIES:
+        if severity in meant:
+            return severity
+    return None
 
 
 def _split_han(text: str) -> list[str]:
@@ -80,14 +83,14 @@ def _split_han(text: str) -> list[str]:
         text = text.replace(word, "")
     if not text or text in SEVERITY_WORDS:
         return [text]
-    return [sign for sign in text if sign in _DENIALS]
+    return list(_DENIALS.intersection(text))
 
 
 def _keep_unread(
     said: facts.FindingsReport | facts.StandsReport, items: Sequence[UnreadItem]
 ) -> object:
     """Put what could not be read on the record, with its severity where that can be read."""
-    unread = [_build_unread(each) for each in items]
+    unread = list(map(_build_unread, items))
     # The worst first: of very many the others are cut.
     unread.sort(key=lambda each: facts.SEVERITIES.index(each.severity or "critical"))
     return replace(said, unread=tuple(unread[: facts.MAX_FINDINGS]))
@@ -95,13 +98,16 @@ def _keep_unread(
 
 def _build_unread(item: UnreadItem) -> facts.UnreadFinding:
     given = item.given if isinstance(item.given, str) else dump_json(item.given, default=str)
+    severity: facts.Severity | None = None
     fields = item.given if isinstance(item.given, Mapping) else {}
-    severities = [str(each) for name, each in fields.items() if fold_name(str(name)) == "severity"]
+    for name, value in fields.items():
+        if fold_name(str(name)) == "severity":
+            severity = read_severity(str(value))
     room = facts.MAX_UNREAD_LENGTH - 1
     return facts.UnreadFinding(
         given=shorten_text(one_line(given), room),
         why=shorten_text(one_line(item.why), room),
-        severity=read_severity(severities[0]) if severities else None,
+        severity=severity,
     )
 
 

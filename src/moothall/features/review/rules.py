@@ -1,6 +1,7 @@
 """The rulebook of a review: all seats inspect each part blind, check what few of them raised, and vote on what is disputed."""
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Final
 
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
@@ -36,7 +37,7 @@ class ReviewRules:
             ):
                 raised = (*state.raised, *((seat, each) for each in said.findings))
                 readers = {**state.readers, state.turn: (*state.readers.get(state.turn, ()), seat)}
-                unread = (*state.unread, *((seat, each) for each in said.unread))
+                unread = (*state.unread, *zip(repeat(seat), said.unread, strict=False))
                 heard = fast_replace(state, raised=raised, unread=unread, readers=readers)
                 return _finish_ask(heard, seat, entry)
             case facts.FindingsWeighed(ask=ask, seat=seat, said=facts.StandsReport() as said) if (
@@ -47,7 +48,7 @@ class ReviewRules:
                     *state.fresh,
                     *((seat, each) for each in said.stands if each.finding in asked),
                 )
-                unread = (*state.unread_words, *((seat, each) for each in said.unread))
+                unread = (*state.unread_words, *zip(repeat(seat), said.unread, strict=False))
                 heard = fast_replace(state, fresh=fresh, unread_words=unread)
                 return _finish_ask(heard, seat, entry)
             case SeatLost(ask=ask, seat=seat) if _is_awaited(state, ask, seat):

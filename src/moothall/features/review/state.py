@@ -138,21 +138,23 @@ class Review(ProtocolState):
 
     def list_unheard(self) -> tuple[SeatId, ...]:
         """The reviewers who did not read all of the change: what they would have raised is not known."""
-        parts = range(1, len(self.parts) + 1)
-        return tuple(
-            seat
-            for seat in self.reviewers
-            if not all(seat in self.readers.get(part, ()) for part in parts)
-        )
+        unheard: dict[SeatId, None] = {}
+        for part in range(1, len(self.parts) + 1):
+            readers = self.readers.get(part, ())
+            unheard |= dict.fromkeys(seat for seat in self.reviewers if seat not in readers)
+        return tuple(unheard)
 
     def list_unread(self) -> list[facts.UnreadFinding]:
         """What was raised, could not be read, and may ask for changes."""
-        unread = [each for _, each in self.unread]
-        return [each for each in unread if each.severity is None or self.blocks(each.severity)]
+        unread: list[facts.UnreadFinding] = []
+        for _, each in self.unread:
+            if each.severity is None or self.blocks(each.severity):
+                unread.append(each)
+        return unread
 
     def list_turned(self, rated: FindingState) -> list[facts.MergedFinding]:
         """The findings that would ask for changes, and with the missing words on them could have become something else."""
-        return [each for each in self.list_blocking(rated) if self._could_turn(each)]
+        return list(filter(self._could_turn, self.list_blocking(rated)))
 
     def _could_turn(self, finding: facts.MergedFinding) -> bool:
         missing = len(self.reviewers) - len(self._list_stands(finding))
@@ -163,13 +165,16 @@ class Review(ProtocolState):
         if verdict == "request changes":
             turned = self.list_turned("upheld")
             return ("missing",) if len(turned) == len(self.list_blocking("upheld")) else ()
-        doubts: dict[Doubt, Sequence[object]] = {
-            "unheard": self.list_unheard(),
-            "unread": self.list_unread(),
-            "unplaced": self.list_blocking("unquoted"),
-            "missing": self.list_turned("dropped"),
-        }
-        return tuple(doubt for doubt, cause in doubts.items() if cause)
+        doubts: list[Doubt] = []
+        if self.list_unheard():
+            doubts.append("unheard")
+        if self.list_unread():
+            doubts.append("unread")
+        if self.list_blocking("unquoted"):
+            doubts.append("unplaced")
+        if self.list_turned("dropped"):
+            doubts.append("missing")
+        return tuple(doubts)
 
     def is_read(self) -> bool:
         """Whether more than half of the seats read each part of the change."""
@@ -232,8 +237,12 @@ def merge_findings(state: Review) -> tuple[facts.MergedFinding, ...]:
 
 
 def _belongs_to(one: _PlacedFinding, group: Sequence[_PlacedFinding]) -> bool:
-    is_own = any(other.seat == one.seat for other in group)
-    return not is_own and any(_is_same(one, other) for other in group)
+    is_alike = False
+    for other in group:
+        if other.seat == one.seat:
+            return False
+        is_alike = is_alike or _is_same(one, other)
+    return is_alike
 
 
 def _measure_likeness(one: _PlacedFinding, group: Sequence[_PlacedFinding]) -> float:

@@ -92,12 +92,10 @@ def list_lost_findings(state: Review) -> tuple[LostFinding, ...] | None:
     """Return what could not be read, once what was raised may be read; None where there is nothing."""
     if state.findings is None and not state.is_closed:
         return None
-    lost = (*state.unread, *state.unread_words)
-    listed = tuple(
-        LostFinding(seat=seat, given=each.given, why=each.why, severity=each.severity)
-        for seat, each in lost
-    )
-    return listed or None
+    lost: list[LostFinding] = []
+    for seat, each in (*state.unread, *state.unread_words):
+        lost.append(LostFinding(seat=seat, given=each.given, why=each.why, severity=each.severity))
+    return tuple(lost) or None
 
 
 def list_findings(state: Review) -> tuple[DecidedFinding, ...]:
@@ -214,10 +212,15 @@ def _build_positions(timeline: ReviewTimeline, readers: set[SeatId]) -> tuple[Se
 
 
 def _list_unplaced_seats(state: Review) -> set[SeatId]:
-    """The seats that raised what would ask for changes, where code could not read it or find its lines."""
-    unplaced = {seat for each in state.list_blocking("unquoted") for seat in each.held_by}
+    """The seats that raised what would ask for changes, where code could not read or place it."""
+    unplaced: set[SeatId] = set()
+    for finding in state.list_blocking("unquoted"):
+        unplaced.update(finding.held_by)
     blocking = state.list_unread()
-    return unplaced | {seat for seat, each in state.unread if each in blocking}
+    for seat, unread in state.unread:
+        if unread in blocking:
+            unplaced.add(seat)
+    return unplaced
 
 
 MAX_QUOTED_LINES: Final = 12
@@ -293,8 +296,10 @@ def _build_doubts(state: Review, verdict: Verdict | None, words: ReviewReportTex
         "unread": len(state.list_unread()),
         "unplaced": len(state.list_blocking("unquoted")),
     }
-    lines = [words.uncertain, *(words.doubts[each].format(**figures) for each in doubts)]
-    return [blocks.Line(each, "bad") for each in lines]
+    lines: list[Block] = [blocks.Line(words.uncertain, "bad")]
+    for each in doubts:
+        lines.append(blocks.Line(words.doubts[each].format(**figures), "bad"))
+    return lines
 
 
 def _build_outcome(
