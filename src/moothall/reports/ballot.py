@@ -6,7 +6,7 @@ from moothall.domain.ids import SeatId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class BallotLine:
     """A line that is, or would be, voted on."""
 
     line: int
@@ -37,7 +37,7 @@ class CandidateSupport:
 class Ballot:
     """The vote of a session, as far as a reader may see it."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[BallotLine, ...] = ()
     motion: int | None = None
     """The line that is decided on; of several candidates none, until the votes have chosen."""
     tally: tuple[CandidateSupport, ...] = ()

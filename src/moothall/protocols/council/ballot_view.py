@@ -5,7 +5,7 @@ from moothall.protocols.council.ballots import find_candidate_ids
 from moothall.protocols.council.facts import CandidateTally, DeliberationClosed
 from moothall.protocols.council.resolution import tally_candidates
 from moothall.protocols.council.state import Council, CouncilVariant
-from moothall.reports.ballot import Ballot, Candidate, CandidateSupport
+from moothall.reports.ballot import Ballot, BallotLine, CandidateSupport
 
 
 def build_ballot(
@@ -23,7 +23,7 @@ def build_ballot(
         if line is not None:
             said = line.said
             candidates.append(
-                Candidate(line=line.id, seat=line.seat, choice=said.choice, text=said.text)
+                BallotLine(line=line.id, seat=line.seat, choice=said.choice, text=said.text)
             )
     if closed is not None:
         motion, tallies = closed.motion, closed.candidates
