@@ -27,6 +27,7 @@ from moothall.errors import BadRoster
 from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy
 from moothall.participants.platforms import parse_platform
+from moothall.participants.provider_limits import LIMITS
 from moothall.ports.participant import ON_TOOL, Answer
 from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
 from moothall.protocols.persona.rules import RULES
@@ -286,7 +287,8 @@ def test_a_killed_process_repeats_no_recorded_use(tmp_path: Path) -> None:
     """E-3: what is recorded is not called again after a restart, and a fork begins with it."""
 
     async def work() -> None:
-        environ = {"MOOT_HOME": str(tmp_path)}
+        # All three are asked at once, so that each looks something up before the server hangs.
+        environ = {"MOOT_HOME": str(tmp_path), LIMITS: "server=3c"}
         is_hanging = True
 
         def step(request: Request) -> Step:
@@ -329,7 +331,7 @@ def test_what_was_looked_up_is_sealed_with_the_phase() -> None:
         async with StubServer(
             [lambda request: Hang() if count_results(request) else act((SEARCH,))(request)]
         ) as stub:
-            moot = Moot(environ={"MOOT_LEDGER": "memory:"})
+            moot = Moot(environ={"MOOT_LEDGER": "memory:", LIMITS: "server=3c"})
             async with moot:
                 session = await open_session(moot, stub)
                 await run_until_uses(moot, session, 3)
