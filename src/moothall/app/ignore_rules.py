@@ -5,10 +5,10 @@ costs as many steps as it has bytes, whatever the rule is.
 """
 
 import os
-import string
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits, hexdigits, punctuation
 from typing import Final
 
 from moothall.errors import BadSetting
@@ -22,20 +22,23 @@ _SLASH: Final = ord("/")
 _BACKSLASH: Final = ord("\\")
 _STAR: Final = ord("*")
 _SPECIAL: Final = frozenset(b"*?[\\")
-_GRAPHIC: Final = string.ascii_letters + string.digits + string.punctuation
+_GRAPHIC: Final = ascii_letters + digits + punctuation
+_LETTERS: Final = {
+    b"alpha": ascii_letters,
+    b"digit": digits,
+    b"alnum": ascii_letters + digits,
+    b"lower": ascii_lowercase,
+    b"upper": ascii_uppercase,
+    b"xdigit": hexdigits,
+}
 _CLASSES: Final = {
-    b"alpha": string.ascii_letters,
-    b"digit": string.digits,
-    b"alnum": string.ascii_letters + string.digits,
-    b"lower": string.ascii_lowercase,
-    b"upper": string.ascii_uppercase,
+    **_LETTERS,
     b"blank": " \t",
     b"space": " \t\n\r",
     b"cntrl": "".join(map(chr, (*range(32), 127))),
     b"print": f" {_GRAPHIC}",
     b"graph": _GRAPHIC,
-    b"punct": string.punctuation,
-    b"xdigit": string.hexdigits,
+    b"punct": punctuation,
 }
 _EVERY: Final = frozenset(range(256))
 _NOT_SLASH: Final = _EVERY - {_SLASH}
