@@ -99,7 +99,7 @@ Written by: ada
 Text that was voted on: #6
 Consensus: contested: carried narrowly, or not what most had answered before they read each other
 How likely it is right: 10 %, by what the seats answered before they read each other
-Support: 610 % of the weight that took a side (100 % of all weight); 3 votes, which count as 1.5 \
+Support: 67 % of the weight that took a side (100 % of all weight); 3 votes, which count as 1.5 \
 independent ones, as seats of one model or one author err alike
 Ended by: the vote
 

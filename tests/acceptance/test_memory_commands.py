@@ -153,8 +153,8 @@ def test_decisions_are_listed_the_newest_first_and_by_what_they_are(
     cli: Cli, db: str, zh: str
 ) -> None:
     """D-5, D-13: by category, outcome and participant; as lines and as JSON."""
-    one = line("db", "contested 0.07", "not reviewed", "Which database?", "disputed: sqlite")
-    two = line("zh", "contested 0.22", "not reviewed", "我们该扩张吗？", "disputed: 试点")
+    one = line("db", "contested 0.10", "not reviewed", "Which database?", "disputed: sqlite")
+    two = line("zh", "contested 0.17", "not reviewed", "我们该扩张吗？", "disputed: 试点")
     assert re.fullmatch(two + one, cli("decisions").out)
     assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
     assert re.fullmatch(one, cli("decisions", "--category", "data  STORES").out)
@@ -221,7 +221,7 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     )
     told = cli("decisions", "show", "db").out.splitlines(keepends=True)
     assert re.fullmatch(
-        line("db", "contested 0.07", "failure", "Which database?", "disputed: sqlite"), told[0]
+        line("db", "contested 0.10", "failure", "Which database?", "disputed: sqlite"), told[0]
     )
     assert told[1:6] == [
         "  Begin with SQLite, move when a second writer comes.\n",

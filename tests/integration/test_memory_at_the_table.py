@@ -17,6 +17,7 @@ from moothall.domain.roster import has_embedded_alone
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS
 from moothall.memory.facts import DecisionRecorded, Member, Outcome
+from moothall.participants.function import FunctionParticipant
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.reports.precedents import MAX_MEMORY_LENGTH, format_precedents
 from moothall_testkit.careless_model import CarelessModel
@@ -298,7 +299,9 @@ def test_a_meeting_of_the_embedded_model_alone_is_not_remembered(
             seats = dict(zip(("ada", "bob"), platforms, strict=True))
             session = await moot.open(QUESTION, protocol="debate", seats=seats, check=False)
             name = parse_session_id(session)
-            await moot.engine.run(name, lambda seat: CarelessModel(1, rate=0.0))
+            await moot.engine.run(
+                name, lambda seat: FunctionParticipant(CarelessModel(1, rate=0.0))
+            )
             for _ in range(2):
                 assert (await (await moot.recall()).get(session) is not None) is is_kept
 

@@ -161,7 +161,7 @@ async def collect_precedents(
 ) -> tuple[Precedent, ...]:
     """Return what is known of the decisions that this one builds on, failures first, and of those on similar questions.
 
-    What nobody has reviewed would anchor the seats: it is told only to those whose opener asks for it (M-17).
+    What nobody has reviewed would anchor the seats: it is shown only to those whose opener asks for it (M-17).
     """
     bases = [
         decision

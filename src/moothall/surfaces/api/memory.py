@@ -237,7 +237,9 @@ async def search_decisions(
 
 
 async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[DecisionHitOut]:
-    decisions = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
+    remembered = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
+    # A meeting without a decision is stored for its thread alone.
+    decisions = [(hit, each) for hit, each in remembered if each and each.record.text is not None]
     return [
         DecisionHitOut.collect(
             each.record,
@@ -248,7 +250,6 @@ async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[Decision
             decision=each.record.text,
         )
         for hit, each in decisions
-        if each is not None and each.record.text is not None
     ]
 
 
