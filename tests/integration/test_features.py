@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
+from tests.docs.test_writing_plugins import ESTIMATES, read_examples
 
 HATS = '''
 """Counts hats: a command, a call, a service and a panel, in one module."""
@@ -127,3 +128,49 @@ print(json.dumps([len(loaded.features), [str(each) for each in loaded.faults], g
     (fault,) = faults
     assert "'broken' of the package 'broken'" in fault
     assert "Traceback" not in done.stderr
+
+
+VOTING = '''
+
+from moothall.plugins import Ballot, BallotLine, CandidateSupport
+
+
+def build_ballot(timeline, reader):
+    """The median, once it is known; before that nothing is to be voted on."""
+    if timeline.closed is None:
+        return Ballot()
+    line = BallotLine(line=1, seat="ada", choice="the median", text="The median of all numbers.")
+    got = CandidateSupport(line=1, support=1.0, unconditional=1.0, oppose=0.0)
+    return Ballot(candidates=(line,), motion=1, tally=(got,))
+
+
+DELPHI = replace(DELPHI, ballot=build_ballot)
+FEATURE = replace(FEATURE, line_version=1)
+'''
+
+
+def test_a_protocol_of_another_distribution_is_shown_as_moots_own(tmp_path: Path) -> None:
+    """D-10: the view of the page has its candidates, motion and tally where a debate's stand, and the list does not read it again."""
+    site = tmp_path / "site"
+    install(site, "moot_delphi", read_examples("writing-a-protocol.md")[0] + VOTING)
+    (tmp_path / "estimates.toml").write_text(ESTIMATES, encoding="utf-8")
+    cli = Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(site))
+    seats = [f"--seat={name}=script:estimates.toml" for name in ("ada", "bob", "cy")]
+    cli("run", "How many?", "--protocol", "delphi", *seats, "--session", "d1", "-q")
+    cli("demo", "debate", "--pace", "fast", "--session", "d2", "-q")
+    with Server(cli) as server:
+        estimate, debate = (
+            server.local("moot.getView", sessionId=name) for name in ("d1", "d2")
+        )
+    assert set(estimate) >= {"candidates", "motion", "tally"} & set(debate)
+    assert estimate["candidates"][0]["choice"] == "the median"
+    assert estimate["motion"] == 1
+    assert estimate["tally"] == [
+        {"candidate": 1, "support": 1.0, "unconditional": 1.0, "oppose": 0.0}
+    ]
+    assert set(estimate["tally"][0]) <= set(debate["tally"][0])
+    listed = cli("list").out
+    assert "d1\tdelphi\t" in listed
+    (stored,) = (tmp_path / "home").rglob("list-*.json")
+    assert json.loads(stored.read_text(encoding="utf-8"))["lines"]["d1"][-1] == 1
+    assert cli("list").out == listed

@@ -117,6 +117,10 @@ _STORED_FIELDS: Final = [each.name for each in fields(SessionLine) if each.name 
 """What the file has of a line; the rest is in the records themselves, or in the register of labels."""
 
 
+_LINE_LENGTH: Final = 2 + len(_STORED_FIELDS)
+"""Two hashes and the fields. A line of another distribution's protocol has the version of its feature behind them."""
+
+
 class _CachedLine(NamedTuple):
     """What is known of a session whose first and last record have these hashes. `outcome` has its standing, too.
 
@@ -156,7 +160,7 @@ class SessionList:
             return {
                 name: fields
                 for name, fields in lines.items()
-                if len(fields) == 2 + len(_STORED_FIELDS)
+                if len(fields) in (_LINE_LENGTH, _LINE_LENGTH + 1)
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}
@@ -285,15 +289,14 @@ class SessionList:
         """Write what is new to the file; where that cannot be, the next process reads the sessions again."""
         if self._path is None or not self._has_news:
             return
-        # Imported here: a process that has nothing new to save has read no protocol.
-        from moothall.app.features import index_protocols
-
         # With those that this process did not look at: the newest are the last.
         lines = dict(self._stored)
         for cached in sorted(self._cached.values(), key=_get_last_time):
-            # Another distribution's protocol may be gone by then, which the list has to say.
-            if cached.line.protocol in index_protocols() and _is_readable(cached):
-                lines[cached.line.session] = _encode_line(cached)
+            if not _is_readable(cached):
+                continue
+            version = _find_line_version(cached.line.protocol)
+            if version is not None:
+                lines[cached.line.session] = [*_encode_line(cached), *version]
         with suppress(OSError):
             make_private_folder(self._path.parent)
             write_private(self._path, _encode_file(lines), over=True)
@@ -303,8 +306,13 @@ class SessionList:
         fields = self._stored.pop(head.session, None)
         if fields is None or fields[:2] != [head.first.hash.hex(), head.last.hash.hex()]:
             return None
-        values: list[Any] = [tuple(each) if isinstance(each, list) else each for each in fields[2:]]
+        values: list[Any] = [
+            tuple(each) if isinstance(each, list) else each for each in fields[2:_LINE_LENGTH]
+        ]
         outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, values, strict=True)))
+        version = fields[_LINE_LENGTH:]
+        if version and version != _find_line_version(outcome.protocol):
+            return None
         line = replace(outcome, standing="stopped", choice="", strength="", is_imported=False)
         known = outcome if outcome.standing else None
         return self._cache(_CachedLine(head.first.hash, head.last.hash, line, known), is_new=False)
@@ -461,6 +469,24 @@ def _get_last_time(cached: _CachedLine) -> datetime:
 def _is_readable(cached: _CachedLine) -> bool:
     shown = cached.outcome or cached.line
     return not {shown.standing, cached.line.status} & {"damaged", "newer", "not_installed"}
+
+
+def _find_line_version(protocol: str) -> list[int] | None:
+    """What stands behind a stored line of a protocol: nothing for Moot's own; None where its lines are not stored.
+
+    Another distribution's protocol may be gone by the next time, which the list has to say.
+    """
+    # Imported here: a process that has nothing new to save has read no protocol.
+    from moothall.app.features import index_protocols
+
+    if protocol in index_protocols():
+        return []
+    from moothall.app.plugins import load_plugins
+
+    for feature in load_plugins().features:
+        if protocol in feature.protocols and feature.line_version:
+            return [feature.line_version]
+    return None
 
 
 def _encode_line(cached: _CachedLine) -> list[Any]:

@@ -78,6 +78,9 @@ class Feature:
     """What compares texts (`Similarity`), by the name that a setting gives it."""
     live_views: Mapping[str, str] = field(default_factory=dict)
     """What a terminal shows while a session of a protocol runs (`MovingView`), by protocol; a list of its seats where there is none."""
+    line_version: int = 0
+    """Raise it when what the list shows of a session changes. Without one each process reads the sessions of this feature again; those of
+    Moot's own features follow Moot's version."""
     session_folders: Mapping[str, str] = field(default_factory=dict)
     """What writes files of a session that runs here, by protocol: an asynchronous context manager that takes the `Moot`, the plugin,
     the session and the parent folder that was chosen (or None), and gives a `SessionFolder`."""
