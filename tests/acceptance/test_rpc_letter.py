@@ -634,7 +634,7 @@ UNSEEN = {
     "cstp.contribute": {"position", "movedBy", "ballot", "due"},
     "cstp.openDeliberation": {"threshold", "owner", "quorum", "turns", "depth"},
     "cstp.listDecisions": {"before"},
-    "moot.answerAsPerson": {"command"},
+    "moot.answerAsPerson": {"command", "consult"},
     "moot.openSession": {"turns", "depth"},
     "moot.planSession": {"turns", "depth"},
     "moot.consult": {

@@ -79,7 +79,9 @@ def change_discovery(rpc: Rpc, found: dict[str, str]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_folder_without_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A consultation keeps its record in the folder that it is asked in.
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("moothall.app.seats.LOCAL_SERVERS", ())
 
 

@@ -105,9 +105,9 @@ def _run_child(raw: bytes) -> bytes:
     deadline = threading.Timer(DEADLINE_SECONDS, process.kill)
     deadline.daemon = True
     deadline.start()
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
-        assert process.stdin is not None
-        assert process.stdout is not None
         # It may end before it has read all.
         with suppress(BrokenPipeError):
             process.stdin.write(raw)

@@ -89,12 +89,12 @@ def name_cookie(request: Request, session: str = "") -> str:
 def find_cookies(request: Request) -> dict[str, str]:
     """The secrets of a browser's logins by the names of their cookies, as many as it may hold."""
     plain = name_cookie(request)
-    found = {}
+    secrets: dict[str, str] = {}
     for name, secret in sorted(request.cookies.items()):
         is_ours = name == plain or name.startswith(f"{plain}.")
-        if is_ours and 0 < len(secret) <= MAX_SECRET and len(found) <= MAX_GRANTS:
-            found[name] = secret
-    return found
+        if is_ours and 0 < len(secret) <= MAX_SECRET and len(secrets) <= MAX_GRANTS:
+            secrets[name] = secret
+    return secrets
 
 
 def find_asked_session(request: Request) -> str:
