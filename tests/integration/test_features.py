@@ -159,9 +159,7 @@ def test_a_protocol_of_another_distribution_is_shown_as_moots_own(tmp_path: Path
     cli("run", "How many?", "--protocol", "delphi", *seats, "--session", "d1", "-q")
     cli("demo", "debate", "--pace", "fast", "--session", "d2", "-q")
     with Server(cli) as server:
-        estimate, debate = (
-            server.local("moot.getView", sessionId=name) for name in ("d1", "d2")
-        )
+        estimate, debate = (server.local("moot.getView", sessionId=name) for name in ("d1", "d2"))
     assert set(estimate) >= {"candidates", "motion", "tally"} & set(debate)
     assert estimate["candidates"][0]["choice"] == "the median"
     assert estimate["motion"] == 1
