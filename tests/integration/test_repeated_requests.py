@@ -8,10 +8,10 @@ from tests.integration.test_session_views import Rpc, in_memory, served
 from tests.integration.test_stream import staged
 
 from moothall.app.deliberations import Deliberations, derive_session_id
-from moothall.app.seats import Seating
 from moothall.domain.ids import KeyedCall, SeatId, parse_session_id
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import KeyReused
+from moothall.participants.model import ModelParticipant
 from moothall.surfaces.api.chat import find_or_open_meeting
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, read_question
 from moothall_testkit.ledger_scenes import run_with_deadline
@@ -187,7 +187,7 @@ def test_a_chat_key_compares_the_request_and_not_what_was_found_for_it(
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
             change_discovery(rpc, FOUND_FIRST)
-            monkeypatch.setattr(Seating, "check", _accept)
+            monkeypatch.setattr(ModelParticipant, "find_obstacle", _accept)
 
             async def ask(key: str, group: str = "default", **more: Any) -> str:
                 chat = build_chat(group, **more)
@@ -208,7 +208,7 @@ def test_a_chat_key_compares_the_request_and_not_what_was_found_for_it(
 
 
 async def _accept(*given: object) -> None:
-    """Every seat is taken to answer."""
+    """Every model can be asked."""
 
 
 # Contributions
