@@ -266,7 +266,6 @@ export interface Opening {
   options: Option[];
   panels: Panel[];
   participants: Platform[];
-  demos: Demo[];
 }
 export interface Option {
   name: string;
