@@ -13,8 +13,7 @@ from moothall.codec.answers import as_json
 from moothall.codec.schemas import build_user_prompt
 from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
-from moothall.ports.participant import Answer, NoAnswer, OnText
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     Draft,
     DraftClaim,
     FloorGiven,
@@ -26,6 +25,7 @@ from moothall.protocols.persona.facts import (
     Position,
     Stand,
 )
+from moothall.ports.participant import Answer, NoAnswer, OnText
 
 TURNS = 10
 REACTIONS = {"seat1": 0.9, "seat2": 0.8, "seat3": 0.5, "seat4": 0.5, "seat5": 0.5}

@@ -28,11 +28,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.engine.engine import Engine
 from moothall.engine.snapshot import AnyRulebook
-from moothall.ledgers.memory import MemoryLedger
-from moothall.ledgers.sqlite import SqliteLedger
-from moothall.ports.ledger import Ledger
-from moothall.ports.participant import Answer, OnText
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     Draft,
     DraftClaim,
     Intent,
@@ -42,8 +38,8 @@ from moothall.protocols.persona.facts import (
     Stand,
     TurnTaken,
 )
-from moothall.protocols.persona.rules import RULES
-from moothall.protocols.roundtable.facts import (
+from moothall.features.persona.rules import RULES
+from moothall.features.roundtable.facts import (
     MAX_ROUNDS,
     MODERATOR,
     ConferenceOpened,
@@ -52,7 +48,11 @@ from moothall.protocols.roundtable.facts import (
     RoundtableSpeech,
     SpeechGiven,
 )
-from moothall.protocols.roundtable.rules import RULES as ROUNDTABLE_RULES
+from moothall.features.roundtable.rules import RULES as ROUNDTABLE_RULES
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ports.ledger import Ledger
+from moothall.ports.participant import Answer, OnText
 
 ROSTER = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(SEATS))
 SILENT = Intent(

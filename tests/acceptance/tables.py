@@ -13,10 +13,10 @@ from typing import Any, Self, TypeVar
 from tests.acceptance.doors import Cli, Done
 
 from moothall import Moot
-from moothall.app.conferences.project import ConferenceProject
-from moothall.app.conferences.status import AcceptedSpeech, ConferenceStatus
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
+from moothall.features.roundtable.project import ConferenceProject
+from moothall.features.roundtable.status import AcceptedSpeech, ConferenceStatus
 
 T = TypeVar("T")
 

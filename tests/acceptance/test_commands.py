@@ -35,8 +35,8 @@ from tests.acceptance.doors import (
 )
 
 from moothall.domain.effects import Brief
+from moothall.features.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Stand
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Stand
 from moothall.surfaces.cli.output import localize_times
 
 COMMANDS = (

@@ -33,8 +33,7 @@ from moothall import Decision, Seat
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief
 from moothall.domain.ids import SeatId
-from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     Draft,
     DraftClaim,
     Intent,
@@ -42,6 +41,7 @@ from moothall.protocols.persona.facts import (
     Position,
     Stand,
 )
+from moothall.ports.participant import Answer, NoAnswer
 
 
 def record(cli: Cli, session: str = "s") -> list[dict[str, Any]]:

@@ -9,11 +9,11 @@ import pytest
 from tests.acceptance.doors import Cli, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, by_hand, digests, speech
 
-from moothall.app.conferences.unattended import Relay
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting
-from moothall.protocols.roundtable.prompts import MAX_RECORD_LENGTH
+from moothall.features.roundtable.prompts import MAX_RECORD_LENGTH
+from moothall.features.roundtable.unattended import Relay
 
 A_MINUTE = 60.0
 TOO_LONG = 100.0

@@ -8,9 +8,9 @@ import pytest
 from tests.acceptance.doors import Cli, facts, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, speech
 
-from moothall.app.conferences.project import read_guide
-from moothall.app.conferences.status import Blocked
 from moothall.errors import KeyReused
+from moothall.features.roundtable.project import read_guide
+from moothall.features.roundtable.status import Blocked
 
 
 @pytest.fixture

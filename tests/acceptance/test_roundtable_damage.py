@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.acceptance.doors import Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Files, Table, aged, digests, speech
 
-from moothall.app.conferences.status import Blocked
-from moothall.protocols.roundtable.files import BadTurn, parse_turn_file
+from moothall.features.roundtable.files import BadTurn, parse_turn_file
+from moothall.features.roundtable.status import Blocked
 
 Break = Callable[[Files], object]
 
@@ -335,7 +335,7 @@ def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(desk: Desk) -> None:
 
 def test_a_name_that_is_no_text_is_set_aside(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-11"""
-    monkeypatch.setattr("moothall.app.conferences.conference.MAX_REPAIRS", 5)
+    monkeypatch.setattr("moothall.features.roundtable.conference.MAX_REPAIRS", 5)
     Path(os.fsdecode(os.fsencode(desk.folder) + b"/004_\xff.md")).write_text("odd")
     desk.repair()
     desk.go_on()

@@ -10,11 +10,11 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, by_hand, speech, tree
 
-from moothall.app.conferences.project import read_guide
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import ContextFile
 from moothall.errors import BadName, FolderDamaged, UnknownConference
+from moothall.features.roundtable.project import read_guide
 
 SECRET = "## Stance\nA secret of somebody else.\n"
 REFUSED = (

@@ -6,12 +6,12 @@ import pytest
 from tests.acceptance.tables import Desk
 from tests.support.guide_agent import Guide, GuideAgent, GuideFault
 
-from moothall.app.conferences.project import read_guide
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.locale.catalogues import ROUNDTABLE_PROMPT
-from moothall.protocols.roundtable.sections import find_missing_sections
+from moothall.features.roundtable.project import read_guide
+from moothall.features.roundtable.sections import find_missing_sections
+from moothall.features.roundtable.words import ROUNDTABLE_PROMPT
 
 LANGUAGES = ("en", "zh")
 INTRUDER = "## Stance\nI was first.\n## Analysis\nYes.\n## Response and questions\nNo?\n"

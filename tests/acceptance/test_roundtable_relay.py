@@ -18,11 +18,11 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, Leaps, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
-from moothall.app.conferences import unattended
-from moothall.app.conferences.unattended import Relay
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
+from moothall.features.roundtable import unattended
+from moothall.features.roundtable.unattended import Relay
 from moothall.participants import kinds
 
 AGENTS = Path(__file__).with_name("outside_agents")
@@ -433,9 +433,9 @@ def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(
     is_patient = end == "it is done"
     _set_patience(monkeypatch, 600.0 if is_patient else 60.0)
     monkeypatch.setattr(
-        "moothall.app.conferences.unattended.DONE_SECONDS", 0.5 if is_patient else 600.0
+        "moothall.features.roundtable.unattended.DONE_SECONDS", 0.5 if is_patient else 600.0
     )
-    monkeypatch.setattr("moothall.app.conferences.unattended.LOOK_SECONDS", 0.3)
+    monkeypatch.setattr("moothall.features.roundtable.unattended.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
         passing = None if is_patient else leaps.once(lambda: _has_spoken(desk), 60.0)

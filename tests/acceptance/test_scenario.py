@@ -23,8 +23,8 @@ from tests.acceptance.doors import (
 import moothall
 from moothall import Moot
 from moothall.domain.effects import Brief
+from moothall.features.persona.facts import Intent, Stand
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.persona.facts import Intent, Stand
 
 TOPIC = "我们要不要裁员 20%？"
 SEATS = ("A", "B", "C")

@@ -21,6 +21,8 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.errors import BadPanel, UnknownPlatform
+from moothall.features.persona.facts import Intent, MeetingOpened, PersonaSettings
+from moothall.features.persona.rules import RULES
 from moothall.participants import acp_process
 from moothall.participants.acp_process import MAX_REQUESTS
 from moothall.participants.acp_seat import AcpParticipant, build_acp_seat
@@ -28,8 +30,6 @@ from moothall.participants.kinds import KindTable
 from moothall.participants.recipes import find_acp_recipe, find_recipe, load_agents
 from moothall.participants.subprocess_runner import MARK, find_strays
 from moothall.ports.participant import Answer, NoAnswer, OnText
-from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings
-from moothall.protocols.persona.rules import RULES
 
 T = TypeVar("T")
 

@@ -19,6 +19,8 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
+from moothall.features.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
+from moothall.features.persona.rules import RULES
 from moothall.participants import subprocess_runner
 from moothall.participants.command import (
     MAX_ARGUMENT_LENGTH,
@@ -28,8 +30,6 @@ from moothall.participants.command import (
 from moothall.participants.recipes import Recipe
 from moothall.participants.subprocess_runner import MARK
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
-from moothall.protocols.persona.rules import RULES
 
 T = TypeVar("T")
 

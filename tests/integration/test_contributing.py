@@ -38,6 +38,15 @@ from moothall.errors import (
     UnknownAsk,
     UnknownSeat,
 )
+from moothall.features.persona.facts import (
+    Draft,
+    DraftClaim,
+    Intent,
+    MeetingOpened,
+    PersonaSpeech,
+    Stand,
+)
+from moothall.features.persona.facts import PersonaSettings as MeetingSettings
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ports.ledger import Clock, Ledger
@@ -50,15 +59,6 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
 )
 from moothall.protocols.council.plugin import DebateOpened
-from moothall.protocols.persona.facts import (
-    Draft,
-    DraftClaim,
-    Intent,
-    MeetingOpened,
-    PersonaSpeech,
-    Stand,
-)
-from moothall.protocols.persona.facts import PersonaSettings as MeetingSettings
 
 T = TypeVar("T")
 DEADLINE = 120.0

@@ -17,9 +17,9 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.errors import BadRoster, BadScript, BadSetting
 from moothall.features.demos.shipped import Demo, build_demo_options, list_demos, load_demo
+from moothall.features.persona.facts import StandTaken
 from moothall.participants.script import Pacer, list_scripts, make_demo
 from moothall.protocols.consultation.facts import ConsultationRefused
-from moothall.protocols.persona.facts import StandTaken
 from moothall.protocols.swarm.facts import BarrierPassed, OperationsProcessed
 
 pytestmark = pytest.mark.anyio

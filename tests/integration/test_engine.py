@@ -23,10 +23,8 @@ from moothall.engine import session_loop, sessions
 from moothall.engine.context import EntryAdded
 from moothall.engine.engine import Engine
 from moothall.errors import BadAnswer, UnknownAsk
-from moothall.ledgers.memory import MemoryLedger
-from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall.protocols.persona.answer_table import FORMS
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.answer_table import FORMS
+from moothall.features.persona.facts import (
     Draft,
     DraftClaim,
     Intent,
@@ -35,7 +33,9 @@ from moothall.protocols.persona.facts import (
     PersonaSpeech,
     Stand,
 )
-from moothall.protocols.persona.rules import RULES
+from moothall.features.persona.rules import RULES
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 from moothall_testkit.counting_ledger import CountingLedger
 
 T = TypeVar("T")

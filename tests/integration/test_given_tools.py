@@ -24,13 +24,13 @@ from moothall.domain.roster import Seat
 from moothall.domain.topic import ContextFile, Topic, build_context
 from moothall.engine.context import EntryAdded
 from moothall.errors import BadRoster
+from moothall.features.persona.facts import MeetingOpened, PersonaSettings
+from moothall.features.persona.rules import RULES
 from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy
 from moothall.participants.platforms import parse_platform
 from moothall.participants.provider_limits import LIMITS
 from moothall.ports.participant import ON_TOOL, Answer
-from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
-from moothall.protocols.persona.rules import RULES
 from moothall.reports.given_tools import MAX_RESULT_LENGTH, run_tool
 from moothall.reports.precedents import add_background
 from moothall.reports.sections import describe_shared

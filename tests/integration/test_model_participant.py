@@ -18,14 +18,14 @@ from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import quote_lines
 from moothall.errors import describe_install
+from moothall.features.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
+from moothall.features.persona.rules import RULES
 from moothall.participants import provider_limits
 from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy, ThinkFilter
 from moothall.participants.platforms import parse_platform
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.consultation.facts import ConsultationRequested
-from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
-from moothall.protocols.persona.rules import RULES
 from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Request, StubReply, StubServer
 
 T = TypeVar("T")

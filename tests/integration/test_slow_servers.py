@@ -18,12 +18,12 @@ from moothall.app.plugins import load_kinds
 from moothall.app.session_options import Options
 from moothall.domain.facts import AsksSent, SeatLost, SessionParked
 from moothall.domain.ids import SeatId, SessionId
+from moothall.features.persona.facts import PersonaSettings
 from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy
 from moothall.participants.platforms import is_asked_one_by_one, parse_platform
 from moothall.participants.provider_limits import LIMITS, LocalLimits
 from moothall.ports.participant import Answer
-from moothall.protocols.persona.facts import PersonaSettings
 from moothall.reports.wording import explain_outage
 from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.stub_server import Hang, Request, Step, StubReply, StubServer

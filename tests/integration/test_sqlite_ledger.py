@@ -32,11 +32,11 @@ from moothall.errors import (
     LedgerUnavailable,
     SeqConflict,
 )
+from moothall.features.persona.facts import KINDS, MeetingOpened
+from moothall.features.persona.rules import RULES
 from moothall.ledgers.migrations import load_migrations
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import WriteTurns, open_connection
-from moothall.protocols.persona.facts import KINDS, MeetingOpened
-from moothall.protocols.persona.rules import RULES
 from moothall_testkit.ledger_scenes import build_chain, enter_claim, expect_error, run_with_deadline
 
 ONE, TWO = SessionId("one"), SessionId("two")

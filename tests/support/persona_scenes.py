@@ -2,7 +2,7 @@
 
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_seat
 
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     PersonaSettings,
 )
 

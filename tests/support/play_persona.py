@@ -13,7 +13,7 @@ from moothall.domain.effects import Ask, Brief, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moothall.domain.ids import AskId, SeatId, SessionId, ask_id
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     ConclusionDrafted,
     Draft,
     DraftClaim,
@@ -30,9 +30,9 @@ from moothall.protocols.persona.facts import (
     TurnTaken,
     View,
 )
-from moothall.protocols.persona.rules import RULES
-from moothall.protocols.persona.state import Meeting
-from moothall.protocols.persona.timeline import PersonaTimeline
+from moothall.features.persona.rules import RULES
+from moothall.features.persona.state import Meeting
+from moothall.features.persona.timeline import PersonaTimeline
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

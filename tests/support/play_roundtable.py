@@ -14,17 +14,17 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatL
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
-from moothall.ports.plugin import Plan
-from moothall.protocols.roundtable.facts import (
+from moothall.features.roundtable.facts import (
     Minutes,
     MinutesWritten,
     RoundtableSettings,
     RoundtableSpeech,
     SpeechGiven,
 )
-from moothall.protocols.roundtable.plugin import open_session
-from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.timeline import RoundtableTimeline
+from moothall.features.roundtable.plugin import open_session
+from moothall.features.roundtable.rules import RULES
+from moothall.features.roundtable.timeline import RoundtableTimeline
+from moothall.ports.plugin import Plan
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

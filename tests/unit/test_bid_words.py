@@ -8,8 +8,8 @@ from moothall.codec.answers import parse_answer
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.schemas import build_schema
 from moothall.errors import BadAnswer
-from moothall.protocols.persona.answer_table import FORMS, infer_bid_field
-from moothall.protocols.persona.facts import Intent, JointBids
+from moothall.features.persona.answer_table import FORMS, infer_bid_field
+from moothall.features.persona.facts import Intent, JointBids
 
 SCHEMA = build_schema(Intent)
 

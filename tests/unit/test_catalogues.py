@@ -8,12 +8,12 @@ from typing import get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from moothall.app.conferences.project import read_guide
 from moothall.app.panels import load_preset
 from moothall.app.protocols import load_protocols
 from moothall.codec.settings import KnownLanguage
 from moothall.domain.topic import Stakes
 from moothall.features.pipeline.files import load_pipeline
+from moothall.features.roundtable.project import read_guide
 from moothall.locale.catalogues import COUNCIL_REPORT, SHARED_REPORT
 from moothall.locale.texts import (
     Catalogue,

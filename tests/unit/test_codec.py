@@ -31,14 +31,14 @@ from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import FILE_KINDS, HEAD_KINDS, StoredRecord
 from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
 from moothall.features.notices.register import KINDS as NOTICE_KINDS
-from moothall.memory.facts import ACCESS_KINDS, LABEL_KINDS, MEMORY_KINDS
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     ConclusionDrafted,
     Draft,
     DraftClaim,
     FloorGiven,
     PersonaSettings,
 )
+from moothall.memory.facts import ACCESS_KINDS, LABEL_KINDS, MEMORY_KINDS
 
 KINDS = {
     **CORE_KINDS,

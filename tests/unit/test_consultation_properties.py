@@ -17,6 +17,7 @@ from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Opened
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
+from moothall.features.persona.plugin import PERSONA
 from moothall.features.pipeline.facts import (
     Artefact,
     GateVerdict,
@@ -25,6 +26,7 @@ from moothall.features.pipeline.facts import (
     Step,
 )
 from moothall.features.pipeline.plugin import PIPELINE
+from moothall.features.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.consultation.facts import (
     Advice,
     ConsultationAnswered,
@@ -39,8 +41,6 @@ from moothall.protocols.consultation.plugin import CONSULTATION
 from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE
-from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.swarm.plugin import SWARM
 from moothall_testkit.rulebook_contract import (
     PlayedSession,

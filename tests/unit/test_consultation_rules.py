@@ -25,7 +25,11 @@ from moothall.domain.facts import (
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR
 from moothall.errors import BadAnswer
+from moothall.features.persona.plugin import PERSONA
 from moothall.features.pipeline.facts import GateVerdict
+from moothall.features.roundtable.facts import RoundtableSpeech, SpeechGiven
+from moothall.features.roundtable.plugin import ROUNDTABLE
+from moothall.features.roundtable.plugin import open_session as conference
 from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.protocols.consultation.facts import (
     FORMS,
@@ -46,10 +50,6 @@ from moothall.protocols.consultation.prompts import (
 )
 from moothall.protocols.consultation.rules import MAX_FILINGS, ConsultingRulebook
 from moothall.protocols.consultation.state import Consultation, ConsultingState
-from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
-from moothall.protocols.roundtable.plugin import ROUNDTABLE
-from moothall.protocols.roundtable.plugin import open_session as conference
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = ConsultingRulebook(ROUNDTABLE.rules)
@@ -325,7 +325,7 @@ def test_the_end_of_the_session_ends_a_consultation_with_its_record() -> None:
 
 def test_requests_wait_in_the_order_of_their_entries() -> None:
     """C-3: all seats are asked at once, two ask each other; one consultation follows the other."""
-    from moothall.protocols.persona.facts import (
+    from moothall.features.persona.facts import (
         Intent,
         IntentDeclared,
         MeetingOpened,

@@ -13,6 +13,7 @@ from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import CloseCalled, Entry, Fact, Language, SeatLost, SessionCancelled
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
+from moothall.features.roundtable.plugin import ROUNDTABLE
 from moothall.ports.plugin import Plan
 from moothall.protocols.consultation.facts import Advice, ConsultationRequested
 from moothall.protocols.consultation.plugin import (
@@ -22,7 +23,6 @@ from moothall.protocols.consultation.plugin import (
     wrap_with_consultations,
 )
 from moothall.protocols.consultation.rules import QuestionRulebook, QuestionRules
-from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.reports.plain_text import render_decision_lines
 from moothall.reports.timeline import SessionTimeline
 from moothall_testkit.snapshots import check_snapshot

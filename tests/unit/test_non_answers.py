@@ -12,8 +12,8 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.errors import AnswerRefused, BadAnswer
-from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
-from moothall.protocols.persona.rules import RULES
+from moothall.features.persona.facts import MeetingOpened, PersonaSettings
+from moothall.features.persona.rules import RULES
 
 ADA = Seat(id=SeatId("ada"), platform="stub")
 SORRY = "I'm sorry, but I can't assist with that request."

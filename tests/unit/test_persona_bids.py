@@ -11,7 +11,7 @@ from moothall.domain.budget import Usage
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import BadAnswer
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     BidsDeclared,
     FloorGiven,
     Intent,
@@ -19,9 +19,9 @@ from moothall.protocols.persona.facts import (
     NamedIntent,
     PersonaSettings,
 )
-from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.persona.report import add_and_describe_entry
-from moothall.protocols.persona.timeline import PersonaTimeline
+from moothall.features.persona.plugin import PERSONA
+from moothall.features.persona.report import add_and_describe_entry
+from moothall.features.persona.timeline import PersonaTimeline
 
 AGEING = PersonaSettings(blind=False, ageing=0.2)
 TOGETHER = PersonaSettings(blind=False, bids="together")

@@ -29,7 +29,7 @@ from moothall.domain.facts import (
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import Swap
 from moothall.domain.session_state import LostSeat
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     DraftClaim,
     EndReason,
     FloorGiven,
@@ -40,16 +40,16 @@ from moothall.protocols.persona.facts import (
     TurnPassed,
     WeighedStand,
 )
-from moothall.protocols.persona.report import build_persona_report
-from moothall.protocols.persona.rules import MAX_TURNS, RULES
-from moothall.protocols.persona.state import (
+from moothall.features.persona.report import build_persona_report
+from moothall.features.persona.rules import MAX_TURNS, RULES
+from moothall.features.persona.state import (
     DECIDERS,
     MAX_POINTS,
     DiscussionPoint,
     add_point,
     apply_view,
 )
-from moothall.protocols.persona.timeline import build_decision
+from moothall.features.persona.timeline import build_decision
 from moothall.reports.plain_text import render_markdown
 
 # P-13

@@ -13,10 +13,10 @@ from tests.support.play_persona import (
 from moothall.codec.answers import read_answer
 from moothall.domain.budget import Budget
 from moothall.domain.facts import CloseCalled, SessionResumed
-from moothall.protocols.persona.facts import Draft, DraftClaim, InputReply, MeetingConcluded
-from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.persona.report import add_and_describe_entry
-from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
+from moothall.features.persona.facts import Draft, DraftClaim, InputReply, MeetingConcluded
+from moothall.features.persona.plugin import PERSONA
+from moothall.features.persona.report import add_and_describe_entry
+from moothall.features.persona.timeline import PersonaTimeline, build_decision
 from moothall.reports.decision import AnsweredInput
 
 

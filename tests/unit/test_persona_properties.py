@@ -10,8 +10,8 @@ from moothall.domain.budget import Budget
 from moothall.domain.facts import Entry, SeatLost
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.protocols.persona.context import ContextLedger, render_context_ledger
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.context import ContextLedger, render_context_ledger
+from moothall.features.persona.facts import (
     BidsDeclared,
     Draft,
     DraftClaim,
@@ -31,9 +31,9 @@ from moothall.protocols.persona.facts import (
     TurnPassed,
     TurnTaken,
 )
-from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.persona.rules import RULES
-from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
+from moothall.features.persona.plugin import PERSONA
+from moothall.features.persona.rules import RULES
+from moothall.features.persona.timeline import PersonaTimeline, build_decision
 from moothall_testkit.rulebook_contract import (
     PlayedSession,
     RulebookContract,

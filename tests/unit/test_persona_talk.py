@@ -33,8 +33,7 @@ from moothall.domain.ids import (
 )
 from moothall.domain.roster import MAX_SEATS, Swap, swap_seats, validate_seats, validate_swaps
 from moothall.errors import BadAnswer, BadName, BadRoster, BadSetting
-from moothall.ports.plugin import Plan
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.facts import (
     FloorGiven,
     Intent,
     IntentDeclared,
@@ -44,9 +43,10 @@ from moothall.protocols.persona.facts import (
     TurnPassed,
     TurnTaken,
 )
-from moothall.protocols.persona.plugin import open_session as opened_by_plan
-from moothall.protocols.persona.rules import RULES
-from moothall.protocols.persona.timeline import SeatBid
+from moothall.features.persona.plugin import open_session as opened_by_plan
+from moothall.features.persona.rules import RULES
+from moothall.features.persona.timeline import SeatBid
+from moothall.ports.plugin import Plan
 
 # P-1
 

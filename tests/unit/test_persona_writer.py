@@ -18,8 +18,8 @@ from tests.support.play_persona import (
 from moothall.codec.answers import read_answer
 from moothall.domain.facts import Language, SessionImported
 from moothall.errors import BadAnswer
-from moothall.protocols.persona.context import ContextLedger, render_context_ledger
-from moothall.protocols.persona.facts import (
+from moothall.features.persona.context import ContextLedger, render_context_ledger
+from moothall.features.persona.facts import (
     Draft,
     DraftClaim,
     MeetingConcluded,
@@ -27,9 +27,9 @@ from moothall.protocols.persona.facts import (
     Position,
     Stand,
 )
-from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.persona.state import RECORD_ROOM
-from moothall.protocols.persona.timeline import build_decision
+from moothall.features.persona.plugin import PERSONA
+from moothall.features.persona.state import RECORD_ROOM
+from moothall.features.persona.timeline import build_decision
 from moothall.reports.decision import Dissent
 
 LONG = (

@@ -53,9 +53,9 @@ from moothall.domain.session_state import (
     apply,
     build_session_state,
 )
+from moothall.features.persona.facts import IntentDeclared, PersonaSettings
+from moothall.features.persona.rules import RULES
 from moothall.locale.texts import detect_language
-from moothall.protocols.persona.facts import IntentDeclared, PersonaSettings
-from moothall.protocols.persona.rules import RULES
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

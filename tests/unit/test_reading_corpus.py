@@ -22,8 +22,8 @@ from moothall.codec.field_values import read_share
 from moothall.domain.effects import Brief
 from moothall.domain.person import PersonChoice
 from moothall.errors import BadAnswer
+from moothall.features.persona.answer_table import infer_bid_field
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.persona.answer_table import infer_bid_field
 from moothall_testkit.careless_model import CarelessModel
 
 POSITIONS = build_choices(("support", "conditional_support", "oppose", "abstain"))

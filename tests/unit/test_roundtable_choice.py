@@ -4,16 +4,16 @@ import pytest
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
 from moothall.domain.facts import Language
-from moothall.protocols.roundtable.facts import (
+from moothall.features.roundtable.facts import (
     ConferenceClosed,
     Minutes,
     MinutesReturned,
     MinutesWritten,
     RoundtableSettings,
 )
-from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.sections import extract_minutes_section
-from moothall.protocols.roundtable.timeline import build_decision, build_roundtable_report
+from moothall.features.roundtable.rules import RULES
+from moothall.features.roundtable.sections import extract_minutes_section
+from moothall.features.roundtable.timeline import build_decision, build_roundtable_report
 from moothall.reports.plain_text import render_markdown
 
 MINUTES = "## Summary\nShort.\n## Consensus reached\n{agreed}\n## Disagreements left open\nNone.\n## Action items\nada: do it.\n{mark}"

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
-from moothall.protocols.roundtable.facts import (
+from moothall.features.roundtable.facts import (
     MODERATOR,
     ConferenceOpened,
     RoundtableSettings,
     RoundtableSpeech,
 )
-from moothall.protocols.roundtable.files import (
+from moothall.features.roundtable.files import (
     parse_agenda,
     parse_skip_reason,
     render_agenda,
     render_skip_text,
 )
-from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.sections import find_missing_sections, is_speechlike
-from moothall.protocols.roundtable.state import Conference, SkippedTurn
+from moothall.features.roundtable.rules import RULES
+from moothall.features.roundtable.sections import find_missing_sections, is_speechlike
+from moothall.features.roundtable.state import Conference, SkippedTurn
 
 ROLES = (SeatId("architect"), SeatId("审查"), SeatId("x_1-y"))
 

@@ -5,11 +5,9 @@ from typing import get_args
 
 import pytest
 
-from moothall.app.conferences.project import read_guide
 from moothall.domain.facts import Language
-from moothall.locale.catalogues import ROUNDTABLE_PROMPT
-from moothall.protocols.roundtable.facts import RoundtableSpeech
-from moothall.protocols.roundtable.files import (
+from moothall.features.roundtable.facts import RoundtableSpeech
+from moothall.features.roundtable.files import (
     AGENDA,
     GUIDE,
     KINDS,
@@ -20,8 +18,10 @@ from moothall.protocols.roundtable.files import (
     parse_skip_reason,
     parse_turn_file,
 )
-from moothall.protocols.roundtable.sections import find_missing_sections
-from moothall.protocols.roundtable.state import Status
+from moothall.features.roundtable.project import read_guide
+from moothall.features.roundtable.sections import find_missing_sections
+from moothall.features.roundtable.state import Status
+from moothall.features.roundtable.words import ROUNDTABLE_PROMPT
 
 LANGUAGES = ("en", "zh")
 

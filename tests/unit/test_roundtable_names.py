@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moothall.errors import BadName
-from moothall.protocols.roundtable.files import (
+from moothall.features.roundtable.files import (
     DEVICES,
     MAX_BYTES,
     RESERVED,

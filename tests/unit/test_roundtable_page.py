@@ -11,9 +11,9 @@ from tests.support.play_roundtable import ConferenceRun, build_seat
 
 from moothall.domain.budget import Usage
 from moothall.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
-from moothall.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
-from moothall.protocols.roundtable.plugin import ROUNDTABLE
-from moothall.protocols.roundtable.timeline import LONG_AGENDA, RoundtableTimeline
+from moothall.features.roundtable.facts import RoundtableSettings, RoundtableSpeech
+from moothall.features.roundtable.plugin import ROUNDTABLE
+from moothall.features.roundtable.timeline import LONG_AGENDA, RoundtableTimeline
 from moothall.reports.plain_text import render_decision_lines
 from moothall_testkit.snapshots import check_snapshot
 

@@ -8,21 +8,21 @@ from tests.support.play_roundtable import ConferenceRun, build_seat
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
-from moothall.protocols.roundtable.facts import (
+from moothall.features.roundtable.facts import (
     ConferenceClosed,
     MinutesReturned,
     RoundtableSettings,
 )
-from moothall.protocols.roundtable.prompts import MAX_RECORD_LENGTH
-from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.sections import (
+from moothall.features.roundtable.prompts import MAX_RECORD_LENGTH
+from moothall.features.roundtable.rules import RULES
+from moothall.features.roundtable.sections import (
     SpeechText,
     build_digest,
     extract_minutes_section,
     find_missing_minutes,
     fit_speeches,
 )
-from moothall.protocols.roundtable.timeline import build_roundtable_report
+from moothall.features.roundtable.timeline import build_roundtable_report
 from moothall.reports.plain_text import render_markdown
 
 LANGUAGES = ("en", "zh")

@@ -12,8 +12,7 @@ from moothall.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import BadRoster
-from moothall.ports.plugin import Plan
-from moothall.protocols.roundtable.facts import (
+from moothall.features.roundtable.facts import (
     ConferenceClosed,
     ConferenceOpened,
     Minutes,
@@ -24,9 +23,10 @@ from moothall.protocols.roundtable.facts import (
     SpeechGiven,
     TalkConcluded,
 )
-from moothall.protocols.roundtable.plugin import open_session as opened_by
-from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.state import Conference
+from moothall.features.roundtable.plugin import open_session as opened_by
+from moothall.features.roundtable.rules import RULES
+from moothall.features.roundtable.state import Conference
+from moothall.ports.plugin import Plan
 from moothall_testkit.rulebook_contract import RulebookContract, build_fact_source, check_session
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

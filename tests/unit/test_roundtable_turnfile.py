@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.protocols.roundtable.files import (
+from moothall.features.roundtable.files import (
     KINDS,
     BadTurn,
     TurnFile,

@@ -18,8 +18,8 @@ from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.engine.step import MAX_GROWN_SECONDS, grow_patience, step
-from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
-from moothall.protocols.persona.rules import RULES
+from moothall.features.persona.facts import MeetingOpened, PersonaSettings
+from moothall.features.persona.rules import RULES
 
 ADA, BOB = SeatId("ada"), SeatId("bob")
 ASK = AskId("1.intent.ada")

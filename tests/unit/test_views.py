@@ -20,11 +20,11 @@ from moothall.domain.budget import Budget, Spent, Usage
 from moothall.domain.facts import Language, SessionCancelled, SessionImported
 from moothall.domain.ids import SeatId, SessionId
 from moothall.errors import BadImport
+from moothall.features.persona.context import ContextLedger, render_context_ledger
+from moothall.features.persona.facts import Draft, DraftClaim, PersonaSettings
+from moothall.features.persona.plugin import PERSONA
+from moothall.features.persona.timeline import PersonaTimeline, build_decision
 from moothall.locale.catalogues import SHARED_REPORT
-from moothall.protocols.persona.context import ContextLedger, render_context_ledger
-from moothall.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
-from moothall.protocols.persona.plugin import PERSONA
-from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
 from moothall.reports.plain_text import extract_question, format_cell, format_table, quote_markdown
 from moothall.reports.wording import format_money
 from moothall.scoring.positions import (

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
-from moothall.app.conferences.unattended import (
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.safe_text import quote_lines
+from moothall.features.roundtable.facts import RoundtableSettings
+from moothall.features.roundtable.rules import RULES
+from moothall.features.roundtable.unattended import (
     MENTIONING,
     WITHOUT_TOOLS,
     build_wake_recipe,
     build_wake_text,
     is_without_tools,
 )
-from moothall.domain.effects import Brief
-from moothall.domain.facts import Language
-from moothall.domain.safe_text import quote_lines
 from moothall.participants.command import MAX_ARGUMENT_LENGTH
 from moothall.participants.recipes import Recipe, find_recipe, load_agents
-from moothall.protocols.roundtable.facts import RoundtableSettings
-from moothall.protocols.roundtable.rules import RULES
 
 AGENTS = load_agents()
 WAKE = "请阅读 .roundtable/GUIDE.md 并以 bob 的身份加入 cache 会议。你的指示是: 回应 ada"

@@ -1,1 +1,1 @@
-"""Meetings of personas: the row. The code lies in `protocols`, `app` and `surfaces`, until it moves here."""
+"""The persona protocol: all seats listen and bid for the floor, and the seat with the strongest reaction speaks (MPCIP)."""

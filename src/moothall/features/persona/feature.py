@@ -6,7 +6,7 @@ from moothall.ports.feature import Feature
 
 FEATURE: Final = Feature(
     name="persona",
-    package="moothall",
-    protocols={"persona": "protocols.persona.plugin:PERSONA"},
-    live_views={"persona": "surfaces.cli.persona_view:MeetingView"},
+    package="moothall.features.persona",
+    protocols={"persona": "plugin:PERSONA"},
+    live_views={"persona": "live:MeetingView"},
 )

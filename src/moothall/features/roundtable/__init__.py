@@ -1,1 +1,1 @@
-"""Roundtables, and conferences in files: the row. The code lies in `protocols`, `app` and `surfaces`, until it moves here."""
+"""Roundtables: a conference in turns, also in a folder of plain files that any agent can read and write."""

@@ -35,8 +35,8 @@ _REFUSES: Final = {
 
 FEATURE: Final = Feature(
     name="roundtable",
-    package="moothall",
-    protocols={"roundtable": "protocols.roundtable.plugin:ROUNDTABLE"},
+    package="moothall.features.roundtable",
+    protocols={"roundtable": "plugin:ROUNDTABLE"},
     openers=(
         OpenerRow(
             name="roundtable",
@@ -47,10 +47,10 @@ FEATURE: Final = Feature(
     commands=(
         CommandRow(
             name="roundtable",
-            place="surfaces.cli.roundtable:roundtable",
+            place="command:roundtable",
             group="Ask",
             summary="Hold a conference in plain files, which any agent that reads and writes files can join.",
         ),
     ),
-    operations=("surfaces.api.roundtable:METHODS",),
+    operations=("operations:METHODS",),
 )

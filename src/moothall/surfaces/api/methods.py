@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from moothall.app.conferences.project import find_project_root
 from moothall.app.features import load_features, load_place
 from moothall.app.moot import Moot
 from moothall.app.plugins import load_plugins
+from moothall.app.project_root import find_project_root
 from moothall.app.runner import LocalRunner, is_run_by_workers
 from moothall.ports.feature import Feature
 from moothall.ports.runner import Runner

@@ -1,0 +1,76 @@
+"""Registers the persona protocol."""
+
+from typing import Final
+
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
+from moothall.domain.facts import Opened
+from moothall.domain.roster import validate_seats
+from moothall.errors import BadSetting
+from moothall.features.persona.context import ContextLedger, render_context_ledger
+from moothall.features.persona.facts import MeetingOpened, PersonaSettings
+from moothall.features.persona.report import add_and_describe_entry, build_persona_report
+from moothall.features.persona.rules import RULES
+from moothall.features.persona.timeline import PersonaTimeline, build_decision
+from moothall.ports.plugin import Plan, ProtocolPlugin
+
+BLIND_FROM = 3
+USUAL_TURNS = 12
+
+
+def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
+    """Blind positions, bids and one speech for each turn, the draft and the last words. At least one turn is held."""
+    assert isinstance(opened, MeetingOpened)
+    seats = tuple(seat.id for seat in opened.seats)
+    turns, share = opened.budget.turns or USUAL_TURNS, 1 / len(seats)
+    blind = 1 if opened.settings.blind and len(seats) >= BLIND_FROM else 0
+    # With joint bids the seats of one model bid in one call.
+    bids = (
+        len({seat.platform for seat in opened.seats}) * share
+        if opened.settings.bids == "together"
+        else 1.0
+    )
+    return (
+        ExpectedCalls(seats=seats, least=blind, most=blind, tokens_out=SHORT_ANSWER),
+        ExpectedCalls(
+            seats=seats, least=bids, most=bids * turns, tokens_out=SHORT_ANSWER, steps=(1, turns)
+        ),
+        ExpectedCalls(
+            seats=seats, least=0, most=turns * share, tokens_out=LONG_ANSWER, is_in_turn=True
+        ),
+        # The draft, and one last word of everybody else.
+        ExpectedCalls(
+            seats=seats, least=share, most=share, tokens_out=LONG_ANSWER, is_in_turn=True
+        ),
+        ExpectedCalls(seats=seats, least=1 - share, most=1 - share, tokens_out=LONG_ANSWER),
+    )
+
+
+def open_session(plan: Plan) -> MeetingOpened:
+    """The opening of a meeting; raises BadRoster or BadSetting."""
+    settings = plan.settings
+    assert isinstance(settings, PersonaSettings)
+    seats = validate_seats(plan.seats)
+    if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
+        known = ", ".join(seat.id for seat in seats)
+        raise BadSetting(
+            f"summarizer = {settings.summarizer!r} is not a seat; the seats are: {known}"
+        )
+    return plan.opening(MeetingOpened, seats=seats, settings=settings)
+
+
+PERSONA: Final = ProtocolPlugin(
+    name="persona",
+    blind_from=3,
+    # A model that thinks first needs more than the minute of the stored default.
+    defaults={"intent_patience": 180.0},
+    rules=RULES,
+    settings=PersonaSettings,
+    open=open_session,
+    timeline=PersonaTimeline,
+    decision=build_decision,
+    describe=add_and_describe_entry,
+    report=build_persona_report,
+    exports={"context": render_context_ledger},
+    read_back=ContextLedger,
+    expect=expect_calls,
+)

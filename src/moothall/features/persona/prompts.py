@@ -1,0 +1,363 @@
+"""The prompts of a persona meeting: pure functions of what the seat may see.
+
+All seats share the first part, word for word (system, question, table, summary, last turns); the seat's own part comes last, so
+that a provider's prefix cache hits.
+"""
+
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TypeVar
+
+from moothall.codec.schemas import build_table_schema
+from moothall.domain.answer_table import fill_brief
+from moothall.domain.claims import cut_text, extract_claim
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.dictionaries import group_pairs
+from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import FENCE, one_line, quote_lines
+from moothall.domain.topic import normalize_label
+from moothall.features.persona.answer_table import FORMS, MeetingAsk, build_person_ask
+from moothall.features.persona.facts import (
+    Draft,
+    DraftClaim,
+    InputReply,
+    JointBids,
+    PersonaSpeech,
+    Stand,
+)
+from moothall.features.persona.state import Meeting, compute_confidence, list_joint_bidders
+from moothall.features.persona.words import PERSONA_PROMPT, PersonaPromptText
+from moothall.reports.wording import format_percent
+from moothall.scoring.positions import compute_weight
+
+Notes = tuple[str, ...]
+C = TypeVar("C", DraftClaim, InputReply)
+
+
+def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes]:
+    """Return an answer without references to what its seat was not shown."""
+    match said:
+        case PersonaSpeech(refers_to=int(entry)) if entry > state.last_id:
+            return replace(said, refers_to=None, view="none"), (f"left_out refers_to {entry}",)
+        case JointBids():
+            seated = {seat.id for group in list_joint_bidders(state) for seat in group}
+            unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
+            notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
+            return replace(
+                said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)
+            ), notes
+        case Draft():
+            return _normalize_draft(state, said)
+        case Stand(moved_by=int(entry)) if entry > state.last_id:
+            return replace(said, moved_by=None), (f"left_out moved_by {entry}",)
+        case _:
+            return said, ()
+
+
+def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
+    notes: list[str] = []
+    shown, inputs = state.record.shown, {each.id for each in state.inputs}
+
+    def normalize(name: str, claims: tuple[C, ...]) -> tuple[C, ...]:
+        return tuple(_normalize_claim(claim, name, shown, notes) for claim in claims)
+
+    draft = replace(
+        said,
+        decision=_normalize_claim(said.decision, "decision", shown, notes),
+        reasons=normalize("reasons", said.reasons),
+        dissent=normalize("dissent", said.dissent),
+        open_questions=normalize("open_questions", said.open_questions),
+        answers=tuple(
+            reply for reply in normalize("answers", said.answers) if reply.input in inputs
+        ),
+    )
+    notes += [
+        f"left_out answers #{reply.input}" for reply in said.answers if reply.input not in inputs
+    ]
+    return draft, tuple(notes)
+
+
+def _normalize_claim(claim: C, name: str, shown: frozenset[int], notes: list[str]) -> C:
+    unknown = [entry for entry in claim.entries if entry not in shown]
+    if unknown:
+        notes.append(f"left_out {name}.entries {', '.join(str(entry) for entry in unknown)}")
+    return (
+        replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown))
+        if unknown
+        else claim
+    )
+
+
+MAX_STANCE_LENGTH = 60
+"""How much of the stance of a seat the others read."""
+
+
+def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
+    return _build_rules(MeetingAsk(state=state, ask=ask))
+
+
+def _build_rules(asked: MeetingAsk) -> AnswerRules:
+    form = FORMS[asked.ask.kind]
+    return AnswerRules(
+        form=form,
+        fills=form.find_fills(asked),
+        normalize=partial(drop_unknown_references, asked.state),
+        options=asked.state.opened.subject.options,
+        which_one=asked.which_one,
+        person=partial(build_person_ask, asked),
+    )
+
+
+def build_brief(state: Meeting, ask: Ask) -> Brief:
+    words = PERSONA_PROMPT[state.opened.language]
+    form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
+    memory = _choose_memory(state, ask.kind)
+    # Who answers blind is not told who else sits there.
+    table = (
+        () if ask.kind == "position" else tuple([(other.id, other.stance) for other in state.seats])
+    )
+    before = state.positions.get(ask.seat)
+    own_words = state.own_words.get(ask.seat, "" if before is None else before.position)
+    return fill_brief(
+        state,
+        ask,
+        _build_rules(asked),
+        system=words.system,
+        nth=_count_ask(state, ask),
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
+        shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),
+        own=build_own_prompt(words, state, asked.seats, ask.kind),
+        subject=_find_subject(state, ask.kind),
+        # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
+        probe=words.probe.format(newest=state.about)
+        if ask.kind == "intent" and ask.seat != state.decider
+        else "",
+        schema=build_table_schema(form.shape, form.fields, asked),
+        # Where there are options, the form lists them.
+        hints={name: hint for name, hint in words.hints.items() if name != "choice"}
+        if asked.options
+        else words.hints,
+    )
+
+
+def _choose_memory(state: Meeting, kind: str) -> ContextWindow:
+    match kind:
+        case "position":
+            return ContextWindow(window=state.memory.window)
+        case "draft":
+            return state.record
+        case _:
+            return state.memory
+
+
+@lru_cache(maxsize=32)
+def build_shared_prompt(
+    language: Language, goal: str, table: tuple[tuple[SeatId, str], ...], memory: ContextWindow
+) -> str:
+    """Return what every seat reads, in the same words: built once per turn, not once per seat."""
+    words = PERSONA_PROMPT[language]
+    parts = [f"{words.question}\n{quote_lines(goal)}"]
+    if table:
+        seats = (
+            f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})" if stance.strip() else seat
+            for seat, stance in table
+        )
+        parts.append(f"{words.table}\n{', '.join(seats)}")
+    if memory.older:
+        lines = [
+            f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}" for line in memory.older
+        ]
+        if memory.left_out:
+            lines.append(words.left_out.format(count=memory.left_out))
+        parts.append("\n".join([words.earlier, *lines]))
+    if memory.recent:
+        title = words.record if memory.room else words.last_turns
+        parts.append(
+            "\n".join(
+                [title, *(_format_utterance(words, utterance) for utterance in memory.recent)]
+            )
+        )
+    return "\n\n".join(parts)
+
+
+def build_own_prompt(
+    words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str
+) -> str:
+    """Return what only these seats read (one, but for joint bids): who it is, what it stands for, and what it is asked for."""
+    lines = [words.you]
+    for each in seats:
+        lines += _format_self(words, state, each, kind)
+    lines += _format_context(words, state, kind)
+    return "\n".join([*lines, "", words.now, _format_request(words, state, seats, kind)])
+
+
+def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> list[str]:
+    """Return who a seat is, and what it has said and thought so far."""
+    lines = seat.introduce(words.seat, words.instructions, words.stance)
+    before, spoken = state.positions.get(seat.id), state.last_spoke.get(seat.id)
+    if before is not None:
+        lines += [words.before, FENCE + one_line(extract_claim(before.position))]
+    if spoken is not None and _choose_memory(state, kind).holds(spoken):
+        lines.append(words.own_entry.format(entry=spoken))
+    elif spoken is not None:
+        own = state.own_words[seat.id]
+        lines += [
+            words.own_words.format(entry=spoken),
+            quote_lines(own if kind == "speech" else extract_claim(own)),
+        ]
+    return lines
+
+
+def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list[str]:
+    turns = state.opened.budget.turns
+    left = (
+        [words.turns_left.format(turns=turns - state.turn + 1)]
+        if turns is not None and state.is_talking
+        else []
+    )
+    match kind:
+        case "intent" | "bids":
+            return left
+        case "speech":
+            bid = state.intents.get(state.floor) if state.floor is not None else None
+            reason = (
+                [words.won_by, FENCE + one_line(bid.reason)]
+                if bid is not None and bid.reason.strip()
+                else []
+            )
+            return [*reason, *left]
+        case "draft":
+            parts = (_format_consensus, _format_weights, _format_choices, _format_inputs)
+            return [line for format_part in parts for line in format_part(words, state)]
+        case "stand" if state.draft is not None:
+            return [words.decision, quote_lines(state.draft.decision.text)]
+        case _:
+            return []
+
+
+def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
+    lines: list[str] = []
+    for point in state.points:
+        status = point.compute_status(len(state.seats))
+        if status != "open":
+            title = (
+                words.agreed
+                if status == "agreed"
+                else words.contested.format(by=", ".join(point.contested))
+            )
+            lines += [f"{title} #{point.entry} {point.speaker}", FENCE + one_line(point.claim)]
+    return lines
+
+
+def _format_weights(words: PersonaPromptText, state: Meeting) -> list[str]:
+    """Return what each seat weighs and holds, as far as it is known before the last words."""
+    weights = {}
+    for seat in state.seats:
+        before = state.positions.get(seat.id)
+        weights[seat.id] = compute_weight(
+            seat.weight, compute_confidence(before.confidence if before else None), seat.trust
+        )
+    total = sum(weights.values())
+    lines = [words.weight]
+    for seat in state.seats:
+        before = state.positions.get(seat.id)
+        held = state.own_words.get(seat.id) or (before.position if before else "")
+        share = format_percent(weights[seat.id] / total) if total > 0 else "–"
+        lines.append(
+            f"{seat.id} {weights[seat.id]:.2f} ({share})" + ("" if held else f" {words.unheard}")
+        )
+        if held:
+            lines.append(FENCE + one_line(extract_claim(held)))
+    return lines
+
+
+def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
+    """Return the answers before the talk, so that a decision for one of them is named in the same words."""
+    if state.opened.subject.options:
+        return []
+    held = group_pairs((normalize_label(choice), seat) for seat, choice in state.choices.items())
+    named = {normalize_label(choice): one_line(choice) for choice in state.choices.values()}
+    lines = [
+        f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})"
+        for label, seats in held.items()
+        if label
+    ]
+    return [words.choices, *lines] if lines else []
+
+
+def _format_inputs(words: PersonaPromptText, state: Meeting) -> list[str]:
+    asked = [f"[#{each.id}]\n{FENCE}{one_line(each.text)}" for each in state.inputs]
+    return [words.inputs, *asked] if asked else []
+
+
+def _format_request(
+    words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str
+) -> str:
+    match kind:
+        case "position":
+            return words.position
+        case "intent":
+            own = words.own_choice if state.has_blind_bids else ""
+            return words.intent.format(
+                about=_format_about(words, state), fields=_format_fields(words, state, seats) + own
+            )
+        case "bids":
+            names = ", ".join(seat.id for seat in seats)
+            return words.bids.format(
+                seats=names,
+                about=_format_about(words, state),
+                fields=_format_fields(words, state, seats),
+            )
+        case "speech":
+            return words.speech.format(
+                input=f"{words.input.format(input=state.new_input)} " if state.new_input else ""
+            )
+        case "draft":
+            inputs = ", ".join(f"#{each.id}" for each in state.inputs)
+            return words.draft.format(
+                answers=words.draft_answers.format(inputs=inputs) if inputs else ""
+            )
+        case _:
+            return words.stand.format(author=state.author)
+
+
+def _format_about(words: PersonaPromptText, state: Meeting) -> str:
+    about = words.about_newest if state.about == state.heard else words.about_input
+    return about.format(entry=state.about)
+
+
+def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...]) -> str:
+    is_decider = any(seat.id == state.decider for seat in seats)
+    return words.fields.format(
+        viewed=state.viewed,
+        decider=words.sufficient.format(seat=state.decider) if is_decider else "",
+    )
+
+
+def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:
+    answers = f", {words.answering} #{utterance.refers_to}" if utterance.refers_to else ""
+    return f"[#{utterance.id} {utterance.speaker}{answers}]\n{quote_lines(utterance.text)}"
+
+
+def _find_subject(state: Meeting, kind: str) -> str:
+    """Return the text that the answer is about: a bid is on the entry `about`, which need not be the newest."""
+    if kind == "stand" and state.draft is not None:
+        return state.draft.decision.text
+    if kind in {"intent", "bids"}:
+        return next(
+            (each.text for each in state.memory.recent if each.id == state.about),
+            state.opened.topic,
+        )
+    latest = state.memory.latest
+    return state.opened.topic if latest is None or kind in {"position", "draft"} else latest.text
+
+
+def _count_ask(state: Meeting, ask: Ask) -> int:
+    if ask.kind in {"intent", "bids"}:
+        return state.turn
+    if ask.kind == "speech":
+        return state.speeches.get(SeatId(ask.seat), 0) + 1
+    return max(1, state.endings)

@@ -1,0 +1,247 @@
+"""What people read of a persona meeting: its report, with the decision first, and the lines of the live view."""
+
+from functools import partial
+from sys import intern
+
+from moothall.domain.facts import Entry, SessionImported
+from moothall.domain.safe_text import one_line
+from moothall.features.persona import facts
+from moothall.features.persona.timeline import (
+    PersonaTimeline,
+    PersonaTimelineLine,
+    PersonaTurn,
+    build_decision,
+)
+from moothall.features.persona.words import PERSONA_REPORT, PersonaReportText
+from moothall.reports import blocks, sections
+from moothall.reports.blocks import Block, Report, build_section
+from moothall.reports.decision import Decision, SourcedClaim
+from moothall.reports.wording import SpokenLine, describe_shared_event
+
+
+def build_persona_report(timeline: PersonaTimeline) -> Report:
+    """The report at any time of a meeting."""
+    words, decision = PERSONA_REPORT[timeline.language], build_decision(timeline)
+    return sections.build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=_build_decision(timeline, decision, words),
+        record=(
+            *sections.build_claims(words.reasons, decision.reasons, words),
+            *sections.build_claims(words.open_questions, decision.open_questions, words),
+            *sections.build_positions(decision, words),
+            *_build_consensus(timeline, words),
+            *build_section(words.timeline, _build_timeline(timeline, words)),
+        ),
+    )
+
+
+def _build_decision(
+    timeline: PersonaTimeline, decision: Decision, words: PersonaReportText
+) -> tuple[Block, ...]:
+    """The decision, with what makes it worth less than it seems before everything else."""
+    doubts = [words.overruled] if decision.overruled else []
+    is_imported = isinstance(timeline.closed, SessionImported)
+    if (
+        timeline.closed is not None
+        and decision.decision is not None
+        and timeline.state.last_speaker is None
+    ):
+        doubts.append(words.nobody_spoke)
+    shown = tuple(blocks.Line(doubt, "bad") for doubt in doubts)
+    answers = _build_answers(decision, words)
+    if not is_imported or decision.decision is None:
+        return (*shown, *sections.build_decision_blocks(timeline, decision, words), *answers)
+    read_back = blocks.Line(words.read_back, "dim")
+    outcome = build_section(
+        words.decision, (sections.build_outcome(timeline, decision, words), read_back)
+    )
+    return (
+        *shown,
+        *outcome,
+        *sections.build_obligations(decision, words),
+        *sections.build_dissent(decision, words),
+        *answers,
+    )
+
+
+def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
+    """What the decision answers to each input of the user, and which it left out."""
+    items: list[blocks.Text] = []
+    for each in decision.answers:
+        answer: blocks.Span = (
+            blocks.Muted(words.no_answer) if each.answer is None else one_line(each.answer)
+        )
+        source = (" ", sections.format_sources(SourcedClaim(text="", entries=each.entries), words))
+        sources = () if each.answer is None else source
+        items.append(
+            (blocks.References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources)
+        )
+    return build_section(words.inputs, (blocks.Bullets(tuple(items)),))
+
+
+def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tuple[Block, ...]:
+    """What more than half agreed to, and what is contested."""
+    titles = {"agreed": words.agreed, "contested": words.contested}
+    items: list[blocks.Text] = []
+    for point in timeline.state.points:
+        status = point.compute_status(len(timeline.state.seats))
+        if status in titles:
+            by = point.agreed if status == "agreed" else point.contested
+            claim = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
+            items.append(
+                (blocks.Strong(titles[status]), ": ", blocks.References((point.entry,)), claim)
+            )
+    return build_section(words.consensus, (blocks.Bullets(tuple(items)),))
+
+
+def _build_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list[Block]:
+    """Every line with the bids of its turn; turns in which nobody spoke stand where they were."""
+    spoken = {turn.spoken: turn for turn in timeline.turns if turn.spoken is not None}
+    silent = [turn for turn in timeline.turns if turn.spoken is None]
+    content: list[Block] = []
+    passed = 0
+    for line in timeline.lines:
+        turn = spoken.get(line.id)
+        while turn is not None and passed < len(silent) and silent[passed].number < turn.number:
+            content.append(_build_silent_turn(timeline, silent[passed], words))
+            passed += 1
+        source = (line, *_list_counts(turn))
+        content.append(
+            timeline.build_once(line.id, source, partial(_build_line, line, turn, words))
+        )
+    return [*content, *(_build_silent_turn(timeline, turn, words) for turn in silent[passed:])]
+
+
+def _build_silent_turn(
+    timeline: PersonaTimeline, turn: PersonaTurn, words: PersonaReportText
+) -> Block:
+    return timeline.build_once(
+        ("silent", turn.number), _list_counts(turn), partial(_build_bids, turn, words)
+    )
+
+
+def _list_counts(turn: PersonaTurn | None) -> tuple[int, ...]:
+    """What of a turn can change: it only ever grows."""
+    return () if turn is None else (len(turn.bids), len(turn.floors))
+
+
+def _build_line(
+    line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText
+) -> Block:
+    score = () if line.relevance_score is None else (blocks.Muted(f"{line.relevance_score:.2f}"),)
+    answers = (
+        (blocks.References((line.refers_to,), f"{words.answers} {{line}}"),)
+        if line.refers_to
+        else ()
+    )
+    unaware = (blocks.References((line.unaware_of,), words.unaware),) if line.unaware_of else ()
+    platform = (blocks.Muted(line.platform),) if line.platform else ()
+    return sections.build_line_card(
+        line,
+        *score,
+        *answers,
+        *unaware,
+        *platform,
+        content=(_build_bids(turn, words),) if turn else (),
+    )
+
+
+def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
+    """Who wanted the floor how much, who was silent and why, and who got it."""
+    given = {floor.seat: _describe_floor(floor, words) for floor in turn.floors}
+    bars = []
+    for bid in turn.bids:
+        if bid.intent is None:
+            bars.append(
+                blocks.Bar(
+                    name=f"{bid.seat} –",
+                    value=0.0,
+                    text=words.losses.get(bid.lost or "", ""),
+                    tone="bad",
+                    seat=bid.seat,
+                )
+            )
+            continue
+        what = words.speaks if bid.intent.intent_to_speak else words.silent
+        what = f"{words.floor}: {given[bid.seat]}" if bid.seat in given else what
+        score = bid.intent.reaction_score
+        bars.append(
+            blocks.Bar(
+                name=intern(
+                    f"{bid.seat} {score:.2f}"
+                ),  # a long meeting has few of them, many times
+                value=score,
+                text=" · ".join(part for part in (what, one_line(bid.intent.reason)) if part),
+                seat=bid.seat,
+            )
+        )
+    floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
+    return blocks.Details(
+        f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}",
+        (blocks.Bars(tuple(bars)),),
+        turn.seq,
+    )
+
+
+def _describe_floor(floor: facts.FloorGiven, words: PersonaReportText) -> str:
+    waited = f", {words.waited.format(turns=floor.waited)}" if floor.waited else ""
+    return f"{words.floors[floor.reason]}{waited}"
+
+
+def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
+    """Tell one more entry, in plain lines; nothing for one that is not worth one."""
+    before = len(timeline.lines)
+    timeline.add(entry)
+    words = PERSONA_REPORT[timeline.language]
+    lines: list[str] = [
+        SpokenLine(f"#{line.id} {line.speaker}{format_line_marks(line, words)}", line.content)
+        for line in timeline.lines[before:]
+    ]
+    return [*lines, *(f"  {line}" for line in describe_event(timeline, entry).split("\n") if line)]
+
+
+def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
+    """An entry that is no contribution, in one line (joint bids: in one for each seat); empty when it is not worth one."""
+    words = PERSONA_REPORT[timeline.state.opened.language]
+    fact = entry.fact
+    match fact:
+        case facts.IntentDeclared(seat=seat, said=intent):
+            return _describe_bid(seat, intent, words)
+        case facts.BidsDeclared(said=said):
+            return "\n".join(_describe_bid(one_line(bid.node_id), bid, words) for bid in said.bids)
+        case facts.FloorGiven(seat=seat, reason=reason):
+            return f"{words.floor}: {seat} ({words.floors[reason]})"
+        case facts.PositionTaken(seat=seat, said=position):
+            return f"{seat} ({_format_confidence(position.confidence, words)}): {one_line(position.position)}"
+        case facts.StandTaken(seat=seat, said=stand):
+            sure = _format_confidence(stand.confidence, words)
+            return f"{seat}: {words.verdicts[stand.verdict]} ({sure}) {one_line(stand.position)}"
+        case facts.TalkEnded(reason=reason):
+            return f"■ {words.endings[reason]}"
+        case facts.ConclusionDrafted(seat=seat, said=draft):
+            return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
+        case facts.MeetingConcluded(overruled=True):
+            return words.overruled
+        case facts.MeetingConcluded(outcome_uncertain=True, author=author) if author is not None:
+            return words.outcome_uncertain
+        case _:
+            return describe_shared_event(words, fact)
+
+
+def _describe_bid(seat: str, intent: facts.Intent, words: PersonaReportText) -> str:
+    what = words.speaks if intent.intent_to_speak else words.silent
+    return f"{seat} {intent.reaction_score:.2f} {what}: {one_line(intent.reason)}"
+
+
+def _format_confidence(stated: float | None, words: PersonaReportText) -> str:
+    return words.not_stated if stated is None else f"{stated:.2f}"
+
+
+def format_line_marks(line: PersonaTimelineLine, words: PersonaReportText) -> str:
+    """How much a line was wanted, what it answers, and which input it did not know."""
+    score = "" if line.relevance_score is None else f" {line.relevance_score:.2f}"
+    answers = f" → #{line.refers_to}" if line.refers_to else ""
+    unaware = f" ({words.unaware.format(line=f'#{line.unaware_of}')})" if line.unaware_of else ""
+    return f"{score}{answers}{unaware}"

@@ -1,0 +1,353 @@
+"""The whole meeting for reports: lines, bids, floors, positions, losses, and the decision that it led to.
+
+It grows with the meeting, and each entry is added once.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, TypeVar
+
+from annotated_types import MinLen
+
+from moothall.codec.schemas import get_adapter
+from moothall.domain.either_or import names_nothing
+from moothall.domain.facts import Entry, Loss, SeatLost, SessionImported
+from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.limits import Share
+from moothall.domain.replace import copy_fields
+from moothall.domain.topic import MAX_LABEL_LENGTH
+from moothall.features.persona import facts
+from moothall.features.persona.facts import (
+    BidsDeclared,
+    FloorGiven,
+    Intent,
+    IntentDeclared,
+    MeetingConcluded,
+    TurnTaken,
+)
+from moothall.features.persona.rules import RULES
+from moothall.features.persona.state import Meeting, collect_last_words, is_new_answer
+from moothall.reports.decision import (
+    AnsweredInput,
+    Decision,
+    Dissent,
+    Obligation,
+    SeatPosition,
+    SourcedClaim,
+    number_obligations,
+)
+from moothall.reports.sections import start_decision
+from moothall.reports.timeline import TimelineBase, TimelineLine, build_line
+from moothall.scoring.independence import count_minds
+
+T = TypeVar("T")
+Words = Annotated[str, MinLen(1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaTimelineLine(TimelineLine):
+    """A speech, or an input of the user. `unaware_of` is the input that came while the speech was under way."""
+
+    type: str
+    platform: str = ""
+    relevance_score: float | None = None
+    refers_to: int | None = None
+    unaware_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatBid:
+    """A seat's bid for the floor: an intent, or the reason of its loss."""
+
+    seat: SeatId
+    intent: Intent | None
+    lost: Loss | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PersonaTurn:
+    """One turn: the bids, who got the floor and why, who lost it again. `seq` is the ledger's entry that began it."""
+
+    number: int
+    seq: int = 0
+    bids: list[SeatBid] = field(default_factory=list)
+    floors: list[FloorGiven] = field(default_factory=list)
+    spoken: int | None = None
+
+
+class PersonaTimeline(TimelineBase[Meeting]):
+    """All lines, bids and floors of a meeting."""
+
+    def __init__(self, session: SessionId) -> None:
+        super().__init__(session, RULES)
+        self.lines: list[PersonaTimelineLine] = []
+        self.turns: list[PersonaTurn] = []
+
+    def follow(self, before: Meeting, entry: Entry) -> None:
+        fact, after = entry.fact, self.state
+        match fact:
+            case IntentDeclared(seat=seat, said=intent) if before.phase == "intents":
+                self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
+            case BidsDeclared() if before.phase == "intents":
+                new = [seat for seat in after.intents if seat not in before.intents]
+                self._find_or_add_turn(before.turn).bids += [
+                    SeatBid(seat=seat, intent=after.intents[seat]) for seat in new
+                ]
+            case SeatLost(seat=seat, reason=reason) if (
+                self.losses[-1].asked_for == "intent" and before.phase == "intents"
+            ):
+                self._find_or_add_turn(before.turn).bids.append(
+                    SeatBid(seat=seat, intent=None, lost=reason)
+                )
+            case FloorGiven(turn=turn):
+                self._find_or_add_turn(turn).floors.append(fact)
+            case _:
+                pass
+        if after.last_id > before.last_id:
+            self._add_utterance(before, after, entry)
+
+    def begin(self, entry: Entry) -> None:
+        opened = self.state.opened
+        if not opened.imported:
+            self.lines.append(
+                build_line(PersonaTimelineLine, entry, 1, USER, opened.topic, type="input")
+            )
+        for number, turn in enumerate(opened.imported, 1):
+            self.lines.append(copy_fields(PersonaTimelineLine, turn, id=number, seq=1))
+
+    def _add_utterance(self, before: Meeting, after: Meeting, entry: Entry) -> None:
+        utterance = after.memory.latest
+        assert utterance is not None
+        if not isinstance(entry.fact, TurnTaken):
+            # The window holds a clipped text; the fact has the whole one.
+            text = getattr(entry.fact, "text", utterance.text)
+            self.lines.append(
+                build_line(
+                    PersonaTimelineLine, entry, utterance.id, utterance.speaker, text, type="input"
+                )
+            )
+            return
+        intent = before.intents.get(entry.fact.seat)
+        self._find_or_add_turn(before.turn).spoken = utterance.id
+        self.lines.append(
+            build_line(
+                PersonaTimelineLine,
+                entry,
+                utterance.id,
+                entry.fact.seat,
+                entry.fact.said.content,
+                type="speech",
+                platform=before.seat(entry.fact.seat).platform,
+                relevance_score=None if intent is None else intent.reaction_score,
+                refers_to=utterance.refers_to,
+                unaware_of=before.inputs[-1].id
+                if before.inputs and before.inputs[-1].id > before.floor_heard
+                else None,
+            )
+        )
+
+    def list_silences(self) -> dict[SeatId, str]:
+        bids = (
+            self.turns[-1].bids
+            if self.turns and self.state.is_talking and not self.state.is_sealed
+            else []
+        )
+        return {
+            bid.seat: bid.intent.reason
+            for bid in bids
+            if bid.intent is not None and not bid.intent.intent_to_speak
+        }
+
+    def _find_or_add_turn(self, number: int) -> PersonaTurn:
+        if not self.turns or self.turns[-1].number != number:
+            self.turns.append(PersonaTurn(number=number, seq=self.seq))
+        return self.turns[-1]
+
+
+def build_decision(timeline: PersonaTimeline) -> Decision:
+    meeting, closed = timeline.state, timeline.closed
+    concluded = closed if isinstance(closed, MeetingConcluded) else None
+    draft = meeting.draft if concluded is not None else None
+    opened = meeting.opened
+    if draft and names_nothing(opened.topic, opened.subject, draft.choice, draft.decision.text):
+        draft = None
+    shared = replace(
+        start_decision(timeline),
+        # Whose last word is missing is known at the end.
+        lost=(),
+        positions=_build_positions(timeline, concluded),
+        turns=sum(turn.spoken is not None for turn in timeline.turns),
+    )
+    if isinstance(closed, SessionImported):
+        return apply_conclusion(shared, closed.conclusion)
+    if concluded is None:
+        return shared
+    siding = [
+        meeting.seat(position.seat)
+        for position in concluded.positions
+        if position.verdict != "abstain"
+    ]
+    replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
+    known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
+    is_new = draft is not None and is_new_answer(meeting)
+    # An older record may have a figure, from comparing labels letter by letter.
+    confidence = None if is_new else concluded.confidence
+    return copy_fields(
+        Decision,
+        shared,
+        concluded,
+        confidence=confidence,
+        decision=_build_claim(draft.decision, timeline) if draft else None,
+        choice=draft.choice if draft else "",
+        confidence_from="blind" if confidence is not None else None,
+        no_confidence="new_answer" if is_new else None,
+        author_confidence=draft.confidence if draft else None,
+        positions=shared.positions,
+        voters=len(siding),
+        minds=count_minds(siding),
+        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
+        dissent=_build_dissent(timeline, draft) if draft else (),
+        obligations=_build_obligations(timeline) if draft else (),
+        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions)
+        if draft
+        else (),
+        answers=tuple(
+            AnsweredInput(
+                input=number,
+                asked=known[number].content,
+                answer=replies[number].text if number in replies else None,
+                entries=_keep_known(replies[number].entries, timeline) if number in replies else (),
+            )
+            for number in sorted({*replies, *concluded.unanswered} & set(known))
+        ),
+    )
+
+
+def _keep_known(entries: tuple[int, ...], timeline: PersonaTimeline) -> tuple[int, ...]:
+    return tuple(sorted({entry for entry in entries if 1 <= entry <= len(timeline.lines)}))
+
+
+def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedClaim:
+    return SourcedClaim(text=claim.text, entries=_keep_known(claim.entries, timeline))
+
+
+def _build_positions(
+    timeline: PersonaTimeline, concluded: MeetingConcluded | None
+) -> tuple[SeatPosition, ...]:
+    meeting = timeline.state
+    if meeting.is_sealed:
+        return ()
+    after = collect_last_words(meeting)
+    weights = {
+        position.seat: position.weight for position in (concluded.positions if concluded else ())
+    }
+    positions = []
+    for seat in meeting.seats:
+        before, stand = meeting.positions.get(seat.id), after.get(seat.id)
+        choice = meeting.choices.get(seat.id, "")
+        if before is None and stand is None and not choice:
+            continue
+        positions.append(
+            SeatPosition(
+                seat=seat.id,
+                before=before.position if before else None,
+                confidence_before=before.confidence if before else None,
+                after=(stand.position or None) if stand else None,
+                verdict=stand.verdict if stand else None,
+                confidence_after=stand.confidence if stand else None,
+                weight=weights.get(seat.id, 0.0),
+                moved_by=stand.moved_by
+                if stand and (stand.moved_by or 0) <= meeting.last_id
+                else None,
+                choice_before=choice,
+                via_before=timeline.find_first_door(
+                    seat.id, "position" if meeting.opened.settings.blind else "intent"
+                ),
+                # The last word of the author is its draft.
+                via=timeline.find_door(seat.id, "draft" if seat.id == meeting.author else "stand"),
+            )
+        )
+    return tuple(positions)
+
+
+def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Dissent, ...]:
+    """Return who opposes the conclusion, and the dissent that its author reports. A condition is an obligation instead."""
+    stands = collect_last_words(timeline.state)
+    reported = [_build_claim(claim, timeline) for claim in draft.dissent]
+    return (
+        *(
+            Dissent(seat=seat, kind="oppose", text=stand.position)
+            for seat, stand in stands.items()
+            if stand.verdict == "oppose"
+        ),
+        *(
+            Dissent(seat=None, kind="reported", text=claim.text, entries=claim.entries)
+            for claim in reported
+        ),
+    )
+
+
+def _build_obligations(timeline: PersonaTimeline) -> tuple[Obligation, ...]:
+    """Return the conditions of those who support the conclusion: what must hold, and who set it (D-22)."""
+    stands = collect_last_words(timeline.state)
+    conditions = [
+        (seat, stand.condition or stand.position)
+        for seat, stand in stands.items()
+        if stand.verdict == "conditional"
+    ]
+    return number_obligations(((seat, text, "", ()) for seat, text in conditions), timeline.settled)
+
+
+def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
+    """Return the decision with what an imported conclusion says: what was decided, who dissents, how it ended.
+
+    The file comes from outside: what has the expected form is taken, everything else is left out.
+    """
+    read = json.loads(conclusion)
+    document = read if isinstance(read, dict) else {"decision": read}
+
+    def read_each(name: str, shape: type[T], **usual: object) -> tuple[T, ...]:
+        listed = value if isinstance(value := document.get(name), list) else ()
+        return tuple(
+            part for item in listed if (part := _read_part(shape, item, usual)) is not None
+        )
+
+    return replace(
+        decision,
+        ended_by=_read_value(Words, document.get("ended_by")),
+        decision=_read_part(SourcedClaim, document.get("decision"), {}),
+        author=_read_value(Words, document.get("author")),
+        confidence=_read_value(Share, document.get("confidence")),
+        support=_read_value(Share, document.get("support")),
+        turnout=_read_value(Share, document.get("turnout")),
+        reasons=read_each("reasons", SourcedClaim),
+        dissent=read_each("dissent", Dissent, seat=None, kind="reported"),
+        obligations=read_each("obligations", Obligation),
+        open_questions=read_each("open_questions", SourcedClaim),
+        overruled=document.get("overruled") is True,
+        answers=read_each("answers", AnsweredInput, answer=None),
+        choice=(_read_value(Words, document.get("choice")) or "")[:MAX_LABEL_LENGTH],
+    )
+
+
+def _read_value(kind: Any, value: object) -> Any:
+    """Return a value of an imported file if it is of this type, else None."""
+    try:
+        # As JSON: then a dataclass may be given as an object, and nothing is converted.
+        return get_adapter(kind).validate_json(json.dumps(value), strict=True)
+    except ValueError:
+        return None
+
+
+def _read_part(kind: type[T], value: Any, usual: Mapping[str, object]) -> T | None:
+    """Return a part of a conclusion: an object, or its text alone; `usual` stands for fields that it lacks or cannot be read."""
+    fields = dict(value) if isinstance(value, dict) else {"text": value or None}
+    entries = fields.get("entries")
+    fields["entries"] = (
+        [each for each in entries if type(each) is int and each > 0]
+        if isinstance(entries, list)
+        else []
+    )
+    part: T | None = _read_value(kind, {**usual, **fields})
+    return part if part is not None or not usual else _read_value(kind, {**fields, **usual})
