@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.growth import measure_growth
 
 from moothall.app.given_files import read_given_files
-from moothall.app.ignore_rules import MAX_RULES, parse_rules
+from moothall.app.ignore_rules import MAX_RULES, IgnoreRules, parse_rules
 from moothall.errors import BadSetting
 
 NAMES = (
@@ -111,6 +111,98 @@ def test_rules_say_what_git_says(project: Path, rules: str, nested: str) -> None
     (project / ".gitignore").write_bytes(rules.encode())
     (project / "a" / ".gitignore").write_bytes(nested.encode())
     assert list_taken(project) == list_taken_by_git(project)
+
+
+ORDINARY = (
+    *("[!a-z]", "[^a-z]", "[]a]", "[!]a]", "[]-a]", "[z-a]", "[a-c-e]", "[a-]", "[-a]", "[--/]"),
+    *(
+        "[a\\-c]",
+        "[\\]]",
+        "[!\\]]",
+        "[a\\]",
+        "[\\",
+        "[",
+        "[]",
+        "[!]",
+        "[!]]",
+        "[[]",
+        "[[]]",
+        "[a/b]",
+    ),
+    *("[[:alpha:]]", "[![:alpha:]]", "[[:alpha:]-1]", "[a-[:digit:]]", "[[:digit:][:upper:]]"),
+    *("[[:lower:]]", "[[:space:]]", "[[:blank:]]", "[[:punct:]]", "[[:cntrl:]]", "[[:graph:]]"),
+    *(
+        "[[:print:]]",
+        "[[:xdigit:]]",
+        "[[:alnum:]]",
+        "[[:word:]]",
+        "[[:alpha]",
+        "[:alpha:]",
+        "[[=a=]]",
+    ),
+    *(
+        "a ",
+        "a\\ ",
+        "a\\  ",
+        "a\\\\ ",
+        "a\t",
+        " a",
+        "a\\",
+        "a\r",
+        "a\0b",
+        "\\#a",
+        "\\!a",
+        "#a",
+        "!a",
+    ),
+    *("/a", "//a", "a/", "a//", "/a/", "a/b", "a/b/", "b/a", "./a", "a/*", "a/**", "a/**/", "*/a"),
+    *(
+        "**",
+        "**/",
+        "**/a",
+        "**/a/**",
+        "a/**/b",
+        "a/**/**/b",
+        "a**/b",
+        "a/**b",
+        "/**/a",
+        "*/*",
+        "?/a",
+    ),
+)
+
+
+@pytest.mark.parametrize("rule", ORDINARY)
+def test_one_rule_names_what_git_names(project: Path, rule: str) -> None:
+    """E-1: each rule by itself, as `git check-ignore` reads it: classes, their names and order, escapes, spaces, folders."""
+    (project / "a" / ".gitignore").unlink(missing_ok=True)
+    (project / ".gitignore").write_bytes(rule.encode())
+    paths = [f"{folder}/{name}" for folder in FOLDERS for name in NAMES]
+    rules = IgnoreRules()
+    rules.read(project, "")
+    ignored = {each for each in paths if is_ignored(rules, project, each)}
+    assert ignored == list_ignored_by_git(project, paths)
+
+
+def list_ignored_by_git(top: Path, paths: list[str]) -> set[str]:
+    command = ["git", "check-ignore", "--no-index", "-z", "--stdin"]
+    given = b"\0".join(map(os.fsencode, paths))
+    environ = build_environ(top)
+    done = subprocess.run(
+        command, cwd=top, input=given, capture_output=True, check=False, env=environ
+    )
+    # 1 says that no path is ignored.
+    assert done.returncode in {0, 1}, done.stderr
+    return {os.fsdecode(each) for each in done.stdout.split(b"\0") if each}
+
+
+def is_ignored(rules: IgnoreRules, project: Path, path: str) -> bool:
+    """Whether the rules name a path or one of the folders in which it stands."""
+    parts = path.split("/")
+    folders = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+    if any(rules.ignores(each, is_folder=True) for each in folders):
+        return True
+    return rules.ignores(path, is_folder=(project / path).is_dir())
 
 
 HOSTILE = (
