@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,8 +14,9 @@ from moothall.app.moot import Moot
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
-from moothall.domain.roster import has_embedded_alone
+from moothall.domain.roster import compare_stand_ins
 from moothall.domain.topic import Precedent
+from moothall.errors import BadSetting
 from moothall.locale.catalogues import PRECEDENTS
 from moothall.memory.facts import DecisionRecorded, Member, Outcome
 from moothall.participants.function import FunctionParticipant
@@ -273,7 +275,11 @@ def test_what_the_embedded_model_said_is_told_to_nobody_as_a_decision(memory: bo
                     closed_at=at,
                 )
             )
-            await moot.memory.review("toy", "success")
+            with pytest.raises(BadSetting, match="the embedded model spoke alone"):
+                await moot.memory.review("toy", "success")
+            assert await moot.memory.list_decisions() == []
+            assert await moot.memory.search(QUESTION) == []
+            assert await moot.remembering.find_similar(QUESTION) == []
             plan = await moot.plan_session(
                 QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}, memory=memory
             )
@@ -292,7 +298,7 @@ def test_a_meeting_of_the_embedded_model_alone_is_not_remembered(
     platforms: tuple[str, str], is_kept: bool
 ) -> None:
     """M-17: it is there to try Moot; a register that has none of it is complete, and stays so after a restart."""
-    assert has_embedded_alone(platforms) is not is_kept
+    assert (compare_stand_ins(platforms) == "embedded") is not is_kept
 
     async def work() -> None:
         async with Moot(environ=environ()) as moot:
@@ -324,8 +330,97 @@ def test_a_meeting_without_a_decision_is_no_decision_in_lists_and_searches() -> 
                 closed_at=at,
             )
             await moot.memory.keep(undecided)
-            listed = await moot.memory.list_decisions(only_decided=True)
+            listed = await moot.memory.list_decisions()
             assert [each.decision for each in listed] == ["s1"]
-            assert [each.decision for each in await moot.memory.list_decisions()] == ["s2", "s1"]
+            assert [each.decision for each in await moot.memory.search(QUESTION)] == ["s1"]
+            assert [each.decision for each in await moot.memory.find_similar(QUESTION)] == ["s1"]
+            assert await moot.memory.get("s2") is not None
 
     asyncio.run(work())
+
+
+def test_what_nobody_may_be_told_does_not_hide_what_was_reviewed() -> None:
+    """M-17: however many undecided, unreviewed and embedded sessions fit the question better, in prompts and in searches."""
+
+    async def work() -> None:
+        async with Moot(environ=environ()) as moot:
+            at = datetime(2026, 1, 2, tzinfo=UTC)
+            toys = tuple(Member(source="embedded", seat=name) for name in ("ada", "bob"))
+            for number in range(12):
+                undecided = DecisionRecorded(
+                    session=f"u{number}",
+                    protocol="debate",
+                    topic=QUESTION,
+                    opened_at=at,
+                    closed_at=at,
+                )
+                embedded = replace(undecided, session=f"e{number}", text="Move.", members=toys)
+                await moot.memory.keep(undecided)
+                await moot.memory.keep(embedded)
+                await keep(moot, f"n{number}", QUESTION)
+            await keep(
+                moot, "s1", "Which database should the billing service use?", outcome="failure"
+            )
+            plan = await moot.plan_session(
+                QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}
+            )
+            assert [each.decision_id for each in plan.opened.subject.precedents] == ["s1"]
+            hits = await moot.memory.search(QUESTION, limit=13)
+            assert {hit.decision for hit in hits} == {"s1", *(f"n{each}" for each in range(12))}
+
+    asyncio.run(work())
+
+
+def test_what_an_answer_file_says_is_marked_and_told_to_nobody_unasked() -> None:
+    """M-17: it stays in memory, for what a person wrote may be reviewed; seats hear of it where the opener names it."""
+
+    async def work() -> None:
+        async with Moot(environ=environ()) as moot:
+            at = datetime(2026, 1, 2, tzinfo=UTC)
+            members = tuple(
+                Member(source=name, seat=name, family="script:ship.toml") for name in ("ada", "bob")
+            )
+            scripted = DecisionRecorded(
+                session="s1",
+                protocol="debate",
+                topic=QUESTION,
+                text="Move.",
+                members=members,
+                opened_at=at,
+                closed_at=at,
+            )
+            await moot.memory.keep(scripted)
+            await moot.memory.review("s1", "success")
+            (listed,) = await moot.memory.list_decisions()
+            assert (listed.stand_in, listed.is_decision) == ("script", True)
+            assert await moot.remembering.find_similar(QUESTION) == []
+            seats = {"a": "mailbox", "b": "mailbox"}
+            plan = await moot.plan_session(QUESTION, protocol="debate", seats=seats, memory=True)
+            assert plan.opened.subject.precedents == ()
+            built = await moot.plan_session(
+                QUESTION, protocol="debate", seats=seats, built_on=("s1",)
+            )
+            assert [each.decision_id for each in built.opened.subject.precedents] == ["s1"]
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("platforms", "stand_in"),
+    [
+        ((), ""),
+        (("embedded", "embedded"), "embedded"),
+        (("Embedded?threads=2", "embedded:/models/small"), "embedded"),
+        (("embedded", "script:a.toml"), "embedded"),
+        (("script:a.toml", "script:b.toml"), "script"),
+        (("demo:debate.en", "embedded"), "demo"),
+        (("embedded", "human"), ""),
+        (("script:a.toml", "openai:gpt-5"), ""),
+        (("python:answer",), ""),
+    ],
+)
+def test_what_speaks_in_place_of_minds_is_one_rule(
+    platforms: tuple[str, ...], stand_in: str
+) -> None:
+    """M-17: one seat of another kind may decide."""
+    assert compare_stand_ins(platforms) == stand_in

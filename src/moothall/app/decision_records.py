@@ -8,7 +8,7 @@ from typing import Final
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import OWNER_ORIGIN
 from moothall.domain.replace import copy_fields
-from moothall.domain.roster import NEUTRAL_TRUST, Seat, has_embedded_alone
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ErrorCorrelation, Precedent, ReviewedKind, Topic
 from moothall.memory.decision_memory import DecisionMemory
@@ -166,7 +166,7 @@ async def collect_precedents(
     bases = [
         decision
         for name in about.built_on
-        if (decision := await memory.get(name)) is not None and decision.record.text
+        if (decision := await memory.get(name)) is not None and decision.is_decision
     ]
     # A basis that failed must not be the one that is left out.
     bases.sort(key=lambda decision: decision.outcome not in {"failure", "abandoned"})
@@ -174,13 +174,12 @@ async def collect_precedents(
         decision.decision: _build_precedent(decision, is_basis=True)
         for decision in bases[:MAX_BASES]
     }
-    for hit in await memory.find_similar(question, limit=MAX_SIMILAR + len(about.built_on)):
+    hits = await memory.find_similar(
+        question, limit=MAX_SIMILAR + len(about.built_on), only_reviewed=not tells_unreviewed
+    )
+    for hit in hits:
         similar = await memory.get(hit.decision)
-        if similar is None or not similar.record.text or hit.decision in about.built_on:
-            continue
-        if has_embedded_alone(member.source for member in similar.record.members):
-            continue
-        if tells_unreviewed or similar.outcome is not None:
+        if similar is not None and hit.decision not in about.built_on:
             precedents[hit.decision] = _build_precedent(similar, is_basis=False)
     return tuple(precedents.values())[: min(len(bases), MAX_BASES) + MAX_SIMILAR]
 

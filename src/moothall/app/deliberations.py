@@ -19,7 +19,7 @@ from moothall.codec.schemas import get_adapter
 from moothall.domain.effects import Ask
 from moothall.domain.facts import Entry, Opened
 from moothall.domain.ids import USER, KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
-from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.domain.roster import NEUTRAL_TRUST, UNREMEMBERED, Seat, find_stand_in
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import (
@@ -194,7 +194,7 @@ class Deliberations:
     async def _take_up(self, session: SessionId, opened: Opened) -> None:
         """Do what the call that opened a session may have been cut off before."""
         thread = opened.subject.thread
-        if thread and not opened.demo:
+        if thread and find_stand_in(opened.seats, opened.demo) not in UNREMEMBERED:
             await self._moot.memory.join_thread(thread, session)
         self._nudge(session)
 

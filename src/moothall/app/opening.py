@@ -58,9 +58,11 @@ from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import (
     DEMO,
+    UNREMEMBERED,
     WEEK_SECONDS,
     Seat,
     Swap,
+    find_stand_in,
     name_platform,
     parse_kind,
     swap_seats,
@@ -160,7 +162,9 @@ async def open_planned(resources: Resources, planned: PlannedSession) -> Session
     """Record the opening of a session that was planned, and add it to its thread, if it has one."""
     session = await resources.engine.open(planned.opened, planned.session)
     thread = planned.opened.subject.thread
-    if thread and not planned.opened.demo:
+    stand_in = find_stand_in(planned.opened.seats, planned.opened.demo)
+    # What is never remembered would stay in its thread as a session that goes on.
+    if thread and stand_in not in UNREMEMBERED:
         await resources.memory.join_thread(thread, session)
     return session
 

@@ -10,7 +10,7 @@ from moothall.app.resources import Resources
 from moothall.app.session_list import SessionList
 from moothall.domain.facts import SessionCancelled, SessionImported
 from moothall.domain.ids import parse_session_id
-from moothall.domain.roster import has_embedded_alone
+from moothall.domain.roster import UNREMEMBERED
 from moothall.errors import CallerError, LedgerDamaged, LedgerReadOnly, MootError
 
 if TYPE_CHECKING:
@@ -45,11 +45,9 @@ class Remembering:
         snapshot = await engine.load_recent(name)
         if not snapshot.is_closed:
             snapshot = await engine.load_snapshot(name)
-        if snapshot.session_state.opened.demo or isinstance(
-            snapshot.session_state.closed, SessionCancelled | SessionImported
-        ):
+        if snapshot.session_state.stand_in in UNREMEMBERED:
             return
-        if has_embedded_alone(seat.platform for seat in snapshot.session_state.seats):
+        if isinstance(snapshot.session_state.closed, SessionCancelled | SessionImported):
             return
         note = await self._resources.memory.get_import(name)
         if note is not None and not note.is_adopted:
@@ -125,13 +123,7 @@ class Remembering:
     async def find_similar(self, topic: str) -> "list[SearchHit]":
         from moothall.domain.topic import validate_topic
 
-        memory = self._resources.memory
-        hits = await memory.find_similar(validate_topic(topic))
-        return [
-            hit
-            for hit in hits
-            if (decision := await memory.get(hit.decision)) is not None and decision.record.text
-        ]
+        return await self._resources.memory.find_similar(validate_topic(topic))
 
     async def search_threads(self, query: str) -> "list[ThreadView]":
         """Return the threads whose title or questions fit a query, the best first."""

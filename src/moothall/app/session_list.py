@@ -23,6 +23,7 @@ from moothall.disk.private import make_private_folder, write_private
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked, SessionStatus
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head
+from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import encode_fields
 from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
@@ -61,7 +62,7 @@ Standing = (
     | Unreadable
 )
 
-FORM: Final = [4, VERSION]
+FORM: Final = [5, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
 MAX_CACHED_BYTES: Final = 64_000_000
 """What the lines may hold in memory, and the file of them: enough for some 50,000 sessions."""
@@ -86,6 +87,8 @@ class SessionLine:
     """Whether the server of this ledger runs it."""
     is_demo: bool = False
     """Whether it is a demo: its words were written in advance."""
+    stand_in: StandIn = ""
+    """What spoke in place of minds: known of demos, and of sessions that have ended."""
     forked_from: str = ""
     """The session that it is a fork of."""
     parked: str = ""
@@ -375,6 +378,7 @@ class SessionList:
             status=_derive_status(last),
             is_hosted=opened.hosted,
             is_demo=bool(opened.demo),
+            stand_in="demo" if opened.demo else "",
             forked_from=opened.forked_from,
             tags=opened.subject.tags,
             parked=last.reason if isinstance(last, SessionParked) else "",
@@ -432,6 +436,7 @@ class SessionList:
                 remembered.record.text,
                 remembered.record.strength or "none",
             )
+            stand_in = remembered.stand_in
         else:
             # Not remembered: imported, or ended by a process that died before it could.
             from moothall.app.session_reader import read_session
@@ -439,12 +444,13 @@ class SessionList:
             plugin, timeline = await read_session(self._resources, line.session)
             decision = plugin.decision(timeline)
             choice, strength = decision.choice, decision.strength
+            stand_in = timeline.session_state.stand_in
             decided = None if decision.decision is None else decision.decision.text
         from moothall.reports.decision import summarize_choice
 
         standing = describe_status(line.status, is_decided=decided is not None)
         what = "" if decided is None else summarize_choice(choice, decided)
-        return replace(line, standing=standing, choice=what, strength=strength)
+        return replace(line, standing=standing, choice=what, strength=strength, stand_in=stand_in)
 
 
 def describe_status(

@@ -103,7 +103,7 @@ async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -
     )
     if timeline.closed is None or (decided := decide()).decision is None:
         return
-    if decided.confidence is not None and not timeline.session_state.opened.demo:
+    if decided.confidence is not None and not timeline.session_state.stand_in:
         agreement = name_agreement(decided.agreement, decided.consensus_type)
         timeline.track_record = (await memory.reliability()).count_alike(plugin.name, agreement)
     decision = await memory.get(timeline.session) if decided.obligations else None

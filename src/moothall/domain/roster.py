@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 from moothall.domain.ids import SeatId, list_name_shapes, parse_seat_id
 from moothall.domain.safe_text import fix_surrogates, one_line
@@ -28,6 +28,13 @@ UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
 
 Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
 """
+
+StandIn = Literal["", "demo", "embedded", "script"]
+"""What speaks in place of minds where nobody else does: a demo, the embedded model, or an answer file; "" where minds speak."""
+
+STAND_INS: Final[tuple[StandIn, ...]] = ("demo", "embedded", "script")
+UNREMEMBERED: Final[frozenset[StandIn]] = frozenset({"demo", "embedded"})
+"""Those whose sessions decision memory leaves out."""
 
 TOOLLESS: Final = UNNAMED_MINDS | {ACP, COMMAND, EMBEDDED}
 """Kinds whose participants call no tools of Moot's: they are shown what was given as far as it fits."""
@@ -100,9 +107,20 @@ def parse_kind(platform: str) -> str:
     return platform.partition(":")[0]
 
 
-def has_embedded_alone(platforms: Iterable[str]) -> bool:
-    """Whether the embedded model alone fills these seats: it is there to try Moot, and decides for nobody (M-17)."""
-    return set(map(parse_kind, platforms)) == {EMBEDDED}
+def find_stand_in(seats: Iterable[Seat], demo: str = "") -> StandIn:
+    """Return what speaks in place of minds in a session of these seats, or of this demo; "" if minds speak (M-17)."""
+    return "demo" if demo else compare_stand_ins(seat.platform for seat in seats)
+
+
+def compare_stand_ins(platforms: Iterable[str]) -> StandIn:
+    """Return what speaks on these platforms in place of minds; "" if there is one of another kind."""
+    kinds = {parse_kind(name_platform(platform)) for platform in platforms}
+    if not kinds <= set(STAND_INS):
+        return ""
+    for stand_in in STAND_INS:
+        if stand_in in kinds:
+            return stand_in
+    return ""
 
 
 # '@' is not allowed in a seat id (see `parse_seat_id`), so that no real seat can take this name.

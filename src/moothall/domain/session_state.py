@@ -14,7 +14,7 @@ from moothall.domain.budget import BudgetKind, Spent
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import DIRECTOR, Seat, state_family, swap_seats
+from moothall.domain.roster import DIRECTOR, Seat, StandIn, find_stand_in, state_family, swap_seats
 
 StopReason = BudgetKind | Literal["called"]
 
@@ -70,6 +70,11 @@ class ProtocolState:
     def stop(self) -> StopReason | None:
         """Why the session is to end now. The owner's call precedes a limit: the owner wants the end at once."""
         return "called" if self.is_close_called else self.exhausted
+
+    @property
+    def stand_in(self) -> StandIn:
+        """What speaks here in place of minds, so that nothing said here is a decision; "" where minds speak (M-17)."""
+        return find_stand_in(self.seats, self.opened.demo)
 
     @property
     def is_sealed(self) -> bool:

@@ -112,11 +112,10 @@ class DecisionMemory:
         source: str | None = None,
         limit: int = 50,
         before: str | None = None,
-        only_decided: bool = False,
     ) -> list[RememberedDecision]:
         """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision.
 
-        With `only_decided` those are left out that ended without a decision.
+        Sessions that ended without one are left out, and those in which the embedded model spoke alone (M-17).
         """
         validate_value("limit", limit, Count)
         validate_value("outcome", outcome, facts.Outcome | Literal["unreviewed"] | None)
@@ -131,14 +130,14 @@ class DecisionMemory:
         for decision in reversed(state.order[:end]):
             remembered = state.decisions[decision]
             if (
-                (
+                remembered.is_decision
+                and (
                     category is None
                     or normalize_label(remembered.record.category) == normalize_label(category)
                 )
                 and (protocol is None or remembered.record.protocol == protocol)
                 and (outcome is None or (remembered.outcome or UNREVIEWED) == outcome)
                 and (source is None or source in remembered.sources)
-                and (not only_decided or remembered.record.text is not None)
             ):
                 listed.append(remembered)
             if len(listed) == limit:
@@ -162,12 +161,25 @@ class DecisionMemory:
         return await self._search.search(query, limit, category)
 
     async def find_similar(
-        self, topic: str, *, limit: int = 3, category: str | None = None
+        self,
+        topic: str,
+        *,
+        limit: int = 3,
+        category: str | None = None,
+        only_reviewed: bool = False,
     ) -> list[SearchHit]:
-        """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
+        """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16).
+
+        With `only_reviewed` those alone that have a review (M-17).
+        """
         validate_value("topic", topic, facts.RequiredText)
         validate_value("limit", limit, Count)
-        return await self._search.find_similar(topic, limit, category)
+        # Reviews are read only where they are asked for: the index alone answers the rest.
+        reviewed = None
+        if only_reviewed:
+            decisions = (await self._register.state()).decisions
+            reviewed = {name for name, each in decisions.items() if each.reviews}
+        return await self._search.find_similar(topic, limit, category, reviewed)
 
     async def find_lineage(self, decision: str) -> Lineage:
         """Return what a decision was built on, and what was built on it; raises UnknownDecision."""

@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -23,7 +23,12 @@ from moothall.domain.ids import SessionId
 from moothall.domain.topic import normalize_label
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, SoloDecided
 from moothall.memory.register import Register, RegisterPosition
-from moothall.memory.remembered_decision import build_solo_record
+from moothall.memory.remembered_decision import (
+    build_solo_record,
+    find_recorded_stand_in,
+    is_decision,
+    is_precedent,
+)
 from moothall.memory.search import (
     Document,
     IndexDump,
@@ -37,7 +42,7 @@ from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import MeaningIndex
 
 # The number changes with what splits texts into terms and weighs them. Postings are kept as the machine holds them.
-MAGIC: Final = f"moot search index 2 {sys.byteorder}\n".encode()
+MAGIC: Final = f"moot search index 3 {sys.byteorder}\n".encode()
 DIGEST_BYTES: Final = 32
 LENGTH_BYTES: Final = 8
 NAME: Final = SessionId("_memory")
@@ -58,6 +63,8 @@ class IndexedDecision(NamedTuple):
     seq: int
     topic: str
     category: str
+    is_decision: bool
+    is_precedent: bool
 
 
 class DecisionIndex:
@@ -135,14 +142,18 @@ class DecisionSearch:
         """Return the decisions that match the query by words or by meaning, best first."""
         index = await self._load()
         likeness = await self._measure_likeness(index, query, MAX_ENCODED)
-        ranking = index.texts.rank_by_query(query, limit, _build_filter(index, category), likeness)
+        allowed = _build_filter(index, category)
+        ranking = index.texts.rank_by_query(query, limit, allowed, likeness)
         return await self._build_hits(index, ranking)
 
-    async def find_similar(self, topic: str, limit: int, category: str | None) -> list[SearchHit]:
-        """Return earlier decisions on a similar topic, best first."""
+    async def find_similar(
+        self, topic: str, limit: int, category: str | None, among: Collection[str] | None = None
+    ) -> list[SearchHit]:
+        """Return earlier decisions on a similar topic, best first; with `among` of these alone."""
         index = await self._load()
         likeness = await self._measure_likeness(index, topic, MAX_ENCODED_AT_OPENING)
-        ranking = index.texts.rank_by_topic(topic, limit, _build_filter(index, category), likeness)
+        allowed = _build_filter(index, category, only_precedents=True, among=among)
+        ranking = index.texts.rank_by_topic(topic, limit, allowed, likeness)
         return await self._build_hits(index, ranking, is_short=True)
 
     async def read_record(self, seq: int) -> DecisionRecorded:
@@ -226,8 +237,16 @@ def _join_texts(decision: str, get_texts: Callable[[str], Sequence[str]]) -> Doc
 def _add_entry(index: DecisionIndex, entry: Entry) -> DecisionIndex:
     record = _find_record(entry)
     if record is not None and record.session not in index.names:
+        stand_in = find_recorded_stand_in(record)
         index.decisions.append(
-            IndexedDecision(record.session, entry.seq, record.topic, record.category)
+            IndexedDecision(
+                decision=record.session,
+                seq=entry.seq,
+                topic=record.topic,
+                category=record.category,
+                is_decision=is_decision(record, stand_in),
+                is_precedent=is_precedent(record, stand_in),
+            )
         )
         index.names.add(record.session)
         index.waiting.append(record)
@@ -244,8 +263,21 @@ def _find_record(entry: Entry) -> DecisionRecorded | None:
             return None
 
 
-def _build_filter(index: DecisionIndex, category: str | None) -> Callable[[int], bool]:
-    if category is None:
-        return lambda _: True
-    wanted = normalize_label(category)
-    return lambda number: normalize_label(index.decisions[number].category) == wanted
+def _build_filter(
+    index: DecisionIndex,
+    category: str | None,
+    *,
+    only_precedents: bool = False,
+    among: Collection[str] | None = None,
+) -> Callable[[int], bool]:
+    wanted = None if category is None else normalize_label(category)
+
+    def is_allowed(number: int) -> bool:
+        indexed = index.decisions[number]
+        if not (indexed.is_precedent if only_precedents else indexed.is_decision):
+            return False
+        if among is not None and indexed.decision not in among:
+            return False
+        return wanted is None or normalize_label(indexed.category) == wanted
+
+    return is_allowed

@@ -26,6 +26,7 @@ from moothall.memory.remembered_decision import (
     OutcomeReview,
     RememberedDecision,
     build_solo_record,
+    find_recorded_stand_in,
 )
 from moothall.memory.threads import (
     Thread,
@@ -119,7 +120,11 @@ def _add_decision(
     number = len(state.order) + 1
     record = _slim_record(record)
     state.decisions[record.session] = RememberedDecision(
-        number=number, at=entry.at, record=record, is_alone=is_alone
+        number=number,
+        at=entry.at,
+        record=record,
+        is_alone=is_alone,
+        stand_in=find_recorded_stand_in(record),
     )
     state.order.append(record.session)
     state.entries.append(entry.seq)
@@ -172,7 +177,7 @@ def _apply_review(state: MemoryState, entry: Entry, fact: OutcomeReviewed) -> No
     state.decisions[fact.decision_id] = replace(reviewed, reviews=(*reviewed.reviews, review))
     # In place of the outcome that was reviewed before.
     for outcome, times in ((reviewed.outcome, -1), (fact.outcome, 1)):
-        if outcome in {"success", "failure"} and reviewed.record.text is not None:
+        if outcome in {"success", "failure"} and reviewed.is_decision:
             state.reliability.add(
                 reviewed.kind,
                 reviewed.record.confidence,
@@ -275,6 +280,10 @@ def build_review_facts(state: MemoryState, fact: OutcomeReviewed) -> Sequence[Fa
     remembered = get_decision(state, fact.decision_id)
     if remembered.record.text is None:
         raise BadSetting(f"{fact.decision_id!r} came to no decision; there is nothing to review")
+    if not remembered.is_decision:
+        raise BadSetting(
+            f"in {fact.decision_id!r} the embedded model spoke alone; that is no decision, and there is nothing to review"
+        )
     _refuse_contradiction(remembered, fact)
     return (fact,)
 

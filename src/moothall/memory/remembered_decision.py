@@ -7,6 +7,7 @@ from typing import Final
 
 from moothall.domain.facts import Fact
 from moothall.domain.replace import copy_fields
+from moothall.domain.roster import UNREMEMBERED, StandIn, compare_stand_ins
 from moothall.errors import BadSetting
 from moothall.memory.facts import (
     DecisionRecorded,
@@ -57,10 +58,16 @@ class RememberedDecision:
     is_alone: bool = False
     reviews: tuple[OutcomeReview, ...] = ()
     settlements: tuple[ObligationReport, ...] = ()
+    stand_in: StandIn = ""
+    """What spoke in place of minds; "" where minds spoke."""
 
     @property
     def decision(self) -> str:
         return self.record.session
+
+    @property
+    def is_decision(self) -> bool:
+        return is_decision(self.record, self.stand_in)
 
     @property
     def review(self) -> OutcomeReview | None:
@@ -93,6 +100,26 @@ class RememberedDecision:
         """The sources that stood behind the decision when it was made; all that took part where nobody's support is recorded."""
         supported = (member.source for member in self.record.members if member.position in BACKING)
         return tuple(dict.fromkeys(supported)) or self.sources
+
+
+def find_recorded_stand_in(record: DecisionRecorded) -> StandIn:
+    """Return what spoke in a recorded session in place of minds; "" where minds spoke."""
+    platforms = []
+    for member in record.members:
+        # The source of an answer file is its seat: the family names the file.
+        is_seat = member.source == member.seat
+        platforms.append(member.family if is_seat else member.source)
+    return compare_stand_ins(platforms)
+
+
+def is_decision(record: DecisionRecorded, stand_in: StandIn) -> bool:
+    """Whether a record may be shown and counted as a decision: it names one, and the embedded model did not speak alone (M-17)."""
+    return record.text is not None and stand_in not in UNREMEMBERED
+
+
+def is_precedent(record: DecisionRecorded, stand_in: StandIn) -> bool:
+    """Whether seats and openers read of a record unasked, as a decision on a similar question: not of what an answer file says."""
+    return is_decision(record, stand_in) and not stand_in
 
 
 def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionRecorded:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from moothall.domain.facts import Entry
 from moothall.domain.replace import copy_fields
+from moothall.domain.roster import StandIn
 from moothall.memory import facts
 from moothall.memory.remembered_decision import (
     RememberedDecision,
@@ -15,7 +16,15 @@ from moothall.memory.remembered_decision import (
 )
 
 ThreadEventKind = Literal[
-    "created", "joined", "decided", "reviewed", "status", "asked", "settled", "obligation"
+    "created",
+    "joined",
+    "decided",
+    "undecided",
+    "reviewed",
+    "status",
+    "asked",
+    "settled",
+    "obligation",
 ]
 
 
@@ -79,8 +88,11 @@ class Threads:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadDecision:
     decision_id: str
+    has_ended: bool = False
     is_decided: bool = False
-    """False until the session has ended."""
+    """Whether it came to a decision: false while it goes on, and of one that ended undecided."""
+    stand_in: StandIn = ""
+    """What spoke in it in place of minds."""
     topic: str = ""
     decision: str | None = None
     confidence: float | None = None
@@ -134,8 +146,9 @@ def evolve(threads: Threads, entry: Entry) -> None:
             _apply_join(threads, entry, thread, decision)
         case facts.DecisionRecorded() as fact:
             _apply_join(threads, entry, fact.thread, fact.session)
-            decided = _build_event(entry, "decided", text=fact.text or "", decision=fact.session)
-            _add_event_to_threads(threads, fact.session, decided)
+            kind: ThreadEventKind = "undecided" if fact.text is None else "decided"
+            ended = _build_event(entry, kind, text=fact.text or "", decision=fact.session)
+            _add_event_to_threads(threads, fact.session, ended)
             # The questions that the session left open become open in its threads.
             for name in threads.belongs.get(fact.session, ()):
                 for question in fact.open_questions:
@@ -215,13 +228,15 @@ def build_catch_up_since(
 def _build_thread_decision(name: str, remembered: RememberedDecision | None) -> ThreadDecision:
     if remembered is None:
         return ThreadDecision(decision_id=name)
-    decided = remembered.record.text
+    is_decided = remembered.is_decision
     return copy_fields(
         ThreadDecision,
         remembered.record,
         decision_id=name,
-        is_decided=True,
-        decision=decided,
+        has_ended=True,
+        is_decided=is_decided,
+        stand_in=remembered.stand_in,
+        decision=remembered.record.text if is_decided else None,
         outcome=remembered.outcome,
     )
 

@@ -97,7 +97,7 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
     A source with several seats counts as one case: the mean over its seats.
     """
     came_true = CAME_TRUE.get(remembered.outcome) if remembered.outcome is not None else None
-    if came_true is None or remembered.record.text is None:
+    if came_true is None or not remembered.is_decision:
         return None
     own = [member for member in remembered.record.members if member.source == source]
     briers = [
@@ -279,7 +279,7 @@ def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Ampl
     counted = [
         each
         for each in decisions
-        if each.review is not None and each.record.text is not None and not each.is_alone
+        if each.review is not None and each.is_decision and not each.is_alone
     ]
     by_protocol = group_pairs((each.record.protocol, each) for each in counted)
     return tuple(

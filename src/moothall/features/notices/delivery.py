@@ -34,7 +34,7 @@ from moothall.features.notices.words import NOTICES
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
-    from moothall.domain.facts import Opened
+    from moothall.domain.session_state import SessionState
 
 LOOK_SECONDS: Final = 1.0
 CLOCK_SECONDS: Final = 15.0
@@ -142,7 +142,8 @@ class NoticeService:
 
     async def _collect_session(self, session: SessionId, settled: int, ids: frozenset[str]) -> None:
         try:
-            opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
+            state = (await self._moot.engine.load_snapshot(session)).session_state
+            opened = state.opened
             is_seated = not self._hook.seat or any(
                 seat.id == self._hook.seat for seat in opened.seats
             )
@@ -152,7 +153,7 @@ class NoticeService:
                 entry = self._moot.engine.entry(record)
                 if isinstance(entry.fact, SessionResumed | Closed):
                     self._parked.pop(session, None)
-                for notice in await self._list_notices(session, opened, entry):
+                for notice in await self._list_notices(session, state, entry):
                     if is_seated and entry.at > self._hook.since and notice.id not in ids:
                         self._add(session, notice)
                 self._seen[session] = record.seq
@@ -163,14 +164,11 @@ class NoticeService:
             log.warning("no notices of session %s: %s", session, error)
 
     async def _list_notices(
-        self, session: SessionId, opened: "Opened", entry: Entry
+        self, session: SessionId, state: "SessionState", entry: Entry
     ) -> list[Notice]:
-        words, topic, fact = (
-            NOTICES[opened.language],
-            shorten_text(one_line(opened.topic), MAX_TOPIC),
-            entry.fact,
-        )
-        mark = words.demo if opened.demo else ""
+        opened, fact = state.opened, entry.fact
+        words, topic = NOTICES[opened.language], shorten_text(one_line(opened.topic), MAX_TOPIC)
+        mark = words.stand_ins.get(state.stand_in, "")
 
         def build(
             event: EventKind,
@@ -206,6 +204,7 @@ class NoticeService:
                 language=opened.language,
                 status=status,
                 demo=opened.demo,
+                stand_in=state.stand_in,
             )
 
         match fact:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from moothall.codec.schemas import get_adapter
 from moothall.disk.private import hold_lock, make_private_folder, read_private, write_private
 from moothall.domain.facts import Language
+from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import is_web_address
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.features.notices.chat import check_chat_address, send_chat_message
@@ -90,6 +91,8 @@ class Notice:
     status: str = ""
     demo: str = ""
     """The name of the demo that the session plays: nobody meant it."""
+    stand_in: StandIn = ""
+    """What speaks in the session in place of minds."""
 
 
 def load_hooks(home: Path) -> list[Hook]:

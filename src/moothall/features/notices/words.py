@@ -1,5 +1,6 @@
 """The texts of notices; `make catalogues` writes this file."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ class NoticesText(Texts):
     changed: str
     change: str
     undecided: str
-    demo: str
+    stand_ins: Mapping[str, str]
     obligation_due: str
     obligation_overdue: str
     breaker_opened: str

@@ -141,7 +141,7 @@ async def resume_thread(
         hit for hit in await memory.find_similar(caught_up.view.title) if hit.decision not in inside
     ]
     running = [
-        await _find_running(call, each.decision_id) for each in decisions if not each.is_decided
+        await _find_running(call, each.decision_id) for each in decisions if not each.has_ended
     ]
     return ResumedOut.collect(
         caught_up,

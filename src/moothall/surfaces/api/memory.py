@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.app.session_list import SessionLine
+from moothall.domain.roster import StandIn
 from moothall.memory import remembered_decision
 from moothall.memory.facts import (
     Member,
@@ -74,6 +75,9 @@ class DecisionOut(ApiModel):
     built_on: list[str]
     opened_at: datetime
     closed_at: datetime
+    stand_in: StandIn = Field(
+        default="", description="What spoke in place of minds: an answer file is a script."
+    )
     outcome: Outcome | None = None
     reviews: list[remembered_decision.OutcomeReview]
     options: list[str] = []
@@ -100,6 +104,7 @@ class DecisionHitOut(ApiModel):
     decision: str | None = None
     choice: str = ""
     strength: str = ""
+    stand_in: StandIn = ""
     outcome: Outcome | None = None
 
 
@@ -226,7 +231,7 @@ async def search_decisions(
         threads=[
             ThreadHitOut.collect(
                 each,
-                decisions=len(each.decisions),
+                decisions=sum(session.is_decided for session in each.decisions),
                 open_questions=[question.text for question in each.open_questions],
             )
             for each in threads[:limit]
@@ -238,8 +243,6 @@ async def search_decisions(
 
 async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[DecisionHitOut]:
     remembered = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
-    # A meeting without a decision is stored for its thread alone.
-    decisions = [(hit, each) for hit, each in remembered if each and each.record.text is not None]
     return [
         DecisionHitOut.collect(
             each.record,
@@ -249,7 +252,8 @@ async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[Decision
             score=round(hit.score, 3),
             decision=each.record.text,
         )
-        for hit, each in decisions
+        for hit, each in remembered
+        if each is not None
     ]
 
 
@@ -273,7 +277,6 @@ async def list_decisions(
         source=source,
         before=before,
         limit=limit,
-        only_decided=True,
     )
     table = await memory.reliability()
     return DecisionsOut(decisions=[build_decision_out(each, table) for each in decisions])

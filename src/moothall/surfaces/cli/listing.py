@@ -212,8 +212,14 @@ def _name_protocol(line: SessionLine, names: Mapping[str, str]) -> str:
 
 
 def _list_marks(line: SessionLine, names: Mapping[str, str]) -> str:
-    marks = {"demo": line.is_demo, "imported": line.is_imported, "fork": bool(line.forked_from)}
-    return " ".join(f"({names.get(mark, mark)})" for mark, is_so in marks.items() if is_so)
+    marks: list[str] = []
+    if line.stand_in:
+        marks.append(line.stand_in)
+    if line.is_imported:
+        marks.append("imported")
+    if line.forked_from:
+        marks.append("fork")
+    return " ".join(f"({names.get(mark, mark)})" for mark in marks)
 
 
 def _print_pairs(console: "Console", lines: list[SessionLine], words: "SessionCommandText") -> None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.memory.breakers import CircuitView
@@ -56,7 +57,12 @@ def format_decision(each: DecisionOut) -> str:
     )
     what = ALONE if each.protocol == ALONE else each.consensus_type or each.protocol
     day, outcome = f"{each.closed_at.astimezone():%Y-%m-%d}", each.outcome or "not reviewed"
-    return f"{each.decision_id}  {day}  {what}{sure}  {outcome}  {one_line(each.topic)}  → {_format_decided(each)}"
+    return f"{each.decision_id}  {day}  {_mark(each.stand_in)}{what}{sure}  {outcome}  {one_line(each.topic)}  → {_format_decided(each)}"
+
+
+def _mark(stand_in: StandIn) -> str:
+    """Say that an answer file spoke, before what would else read as a decision (M-17)."""
+    return "(answer file) " if stand_in == "script" else ""
 
 
 def _format_decided(each: DecisionOut | DecisionHitOut) -> str:
@@ -70,7 +76,7 @@ def _format_decided(each: DecisionOut | DecisionHitOut) -> str:
 
 def show_search(result: SearchOut) -> Iterator[str]:
     for hit in result.decisions:
-        yield f"{hit.decision_id}  {hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {_format_decided(hit)}"
+        yield f"{hit.decision_id}  {_mark(hit.stand_in)}{hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {_format_decided(hit)}"
         yield f"    {one_line(hit.snippet)}"
     for thread in result.threads:
         yield f"thread {one_line(thread.thread)} [{thread.status}]: {one_line(thread.title)} (decisions: {thread.decisions})"

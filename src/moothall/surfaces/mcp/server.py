@@ -22,6 +22,7 @@ from mcp.shared.uri_template import UriTemplate
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from moothall.app.session_list import SessionLine
 from moothall.app.version import VERSION
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import parse_session_id
@@ -302,7 +303,7 @@ class McpServer:
                 *([app] if client_supports_apps(ctx) else []),
                 *(
                     types.Resource(
-                        name=f"{line.session} ({line.standing}): {line.topic[:80]}",
+                        name=_name_resource(line),
                         uri=self._timeline.expand({"session": line.session}),
                         mime_type="text/markdown",
                     )
@@ -465,6 +466,12 @@ def _reword_errors(code: int = types.INVALID_PARAMS) -> Iterator[None]:
         yield
     except MootError as cause:
         raise MCPError(code=code, message=_reword(str(cause))) from None
+
+
+def _name_resource(line: SessionLine) -> str:
+    """Name a session by where it stands, and by what spoke there in place of minds (M-17)."""
+    stand_in = f", {line.stand_in}" if line.stand_in else ""
+    return f"{line.session} ({line.standing}{stand_in}): {line.topic[:80]}"
 
 
 def _build_resource(uri: str, text: str) -> types.ReadResourceResult:
