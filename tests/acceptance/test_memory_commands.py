@@ -99,7 +99,7 @@ def _table(cli: Cli) -> None:
 def line(name: str, how: str, outcome: str, topic: str, decided: str) -> str:
     """A decision in a list; the date is today's, or yesterday's when the test began before midnight."""
     day = f"(?:{TODAY:%Y-%m-%d}|{TODAY + timedelta(days=1):%Y-%m-%d})"
-    return rf"{name}  {day}  {how}  {outcome}  {re.escape(topic)}  → {re.escape(decided)}\n"
+    return rf"{name}  {day}  {re.escape(how)}  {outcome}  {re.escape(topic)}  → {re.escape(decided)}\n"
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -152,9 +152,9 @@ def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
 def test_decisions_are_listed_the_newest_first_and_by_what_they_are(
     cli: Cli, db: str, zh: str
 ) -> None:
-    """D-5, D-13: by category, outcome and participant; as lines and as JSON."""
-    one = line("db", "contested 0.10", "not reviewed", "Which database?", "disputed: sqlite")
-    two = line("zh", "contested 0.17", "not reviewed", "我们该扩张吗？", "disputed: 试点")
+    """D-5, D-13, M-17: by category, outcome and participant, what an answer file said marked; as lines and as JSON."""
+    one = line("db", "(answer file) contested 0.10", "not reviewed", "Which database?", "disputed: sqlite")
+    two = line("zh", "(answer file) contested 0.17", "not reviewed", "我们该扩张吗？", "disputed: 试点")
     assert re.fullmatch(two + one, cli("decisions").out)
     assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
     assert re.fullmatch(one, cli("decisions", "--category", "data  STORES").out)
@@ -166,6 +166,7 @@ def test_decisions_are_listed_the_newest_first_and_by_what_they_are(
     assert cli("show", "zh").err.startswith("后来的结果：partial (a slip)\n")
     assert re.fullmatch(one, cli("decisions", "--outcome", "unreviewed").out)
     (found,) = cli.json("decisions", "--outcome", "partial")["decisions"]
+    assert found["standIn"] == "script"
     assert (found["decisionId"], found["outcome"], found["protocol"]) == ("zh", "partial", "debate")
     assert cli.json("decisions", "--source", "nobody") == {"decisions": []}
     assert "Invalid value for '--outcome'" in cli("decisions", "--outcome", "fine", code=2).err
@@ -195,7 +196,7 @@ def test_words_find_an_english_decision(library: Cli, words: str) -> None:
 def test_a_search_tells_the_decision_and_the_place(library: Cli) -> None:
     """D-5: narrowed by category, and nothing for what nobody said."""
     told = library("decisions", "search", "试点").out.splitlines(keepends=True)
-    assert re.fullmatch("zh  not reviewed  我们该扩张吗？  → disputed: .*试点.*\n", told[0])
+    assert re.fullmatch(r"zh  \(answer file\) not reviewed  我们该扩张吗？  → disputed: .*试点.*\n", told[0])
     assert told[1].startswith("    ")
     assert "试点" in told[1]
     assert (
@@ -221,7 +222,7 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     )
     told = cli("decisions", "show", "db").out.splitlines(keepends=True)
     assert re.fullmatch(
-        line("db", "contested 0.10", "failure", "Which database?", "disputed: sqlite"), told[0]
+        line("db", "(answer file) contested 0.10", "failure", "Which database?", "disputed: sqlite"), told[0]
     )
     assert told[1:6] == [
         "  Begin with SQLite, move when a second writer comes.\n",
@@ -383,13 +384,17 @@ def test_no_line_of_a_decision_can_pass_as_one_of_moots_own(cli: Cli, tmp_path: 
 def test_an_earlier_decision_on_a_like_question_is_offered(
     cli: Cli, db: str, tmp_path: Path
 ) -> None:
-    """D-16: on standard error, before the meeting; not where JSON was asked for."""
+    """D-16, M-17: on standard error, before the meeting, and not what an answer file said on the very same question."""
     platform = write_script(tmp_path / "s.toml", {"ada": {}, "bob": {}})
     words = ("--protocol", "debate", *seat_words(platform, ["ada", "bob"]))
+    assert cli("run", "Which database for billing?", *words, code=4).err == ""
+    alone = cli.json(
+        "decisions", "record", "ada", "Which database?", "SQLite.", "--confidence", "0.8"
+    )["decisionId"]
     done = cli("run", "Which database for billing?", *words, code=4)
     assert (
         done.err
-        == "An earlier decision on a similar question (Which database?): moot decisions show db\n"
+        == f"An earlier decision on a similar question (Which database?): moot decisions show {alone}\n"
     )
     assert cli("run", "Shall we have lunch?", *words, code=4).err == ""
 
