@@ -22,7 +22,7 @@ FEW = 4
 CACHES = (
     "moothall.engine.sessions.KNOWN_SESSIONS",
     "moothall.app.session_reader.MAX_LIVE",
-    "moothall.app.session_list.MAX_CACHED",
+    "moothall.app.session_list.MAX_CACHED_BYTES",
     "moothall.surfaces.api.page.MAX_VIEWS",
     "moothall.ledgers.sqlite.MAX_HEADS",
     "moothall.protocols.council.validation.CACHED_STATES",
