@@ -99,7 +99,9 @@ def _table(cli: Cli) -> None:
 def line(name: str, how: str, outcome: str, topic: str, decided: str) -> str:
     """A decision in a list; the date is today's, or yesterday's when the test began before midnight."""
     day = f"(?:{TODAY:%Y-%m-%d}|{TODAY + timedelta(days=1):%Y-%m-%d})"
-    return rf"{name}  {day}  {re.escape(how)}  {outcome}  {re.escape(topic)}  → {re.escape(decided)}\n"
+    return (
+        rf"{name}  {day}  {re.escape(how)}  {outcome}  {re.escape(topic)}  → {re.escape(decided)}\n"
+    )
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -153,8 +155,12 @@ def test_decisions_are_listed_the_newest_first_and_by_what_they_are(
     cli: Cli, db: str, zh: str
 ) -> None:
     """D-5, D-13, M-17: by category, outcome and participant, what an answer file said marked; as lines and as JSON."""
-    one = line("db", "(answer file) contested 0.10", "not reviewed", "Which database?", "disputed: sqlite")
-    two = line("zh", "(answer file) contested 0.17", "not reviewed", "我们该扩张吗？", "disputed: 试点")
+    one = line(
+        "db", "(answer file) contested 0.10", "not reviewed", "Which database?", "disputed: sqlite"
+    )
+    two = line(
+        "zh", "(answer file) contested 0.17", "not reviewed", "我们该扩张吗？", "disputed: 试点"
+    )
     assert re.fullmatch(two + one, cli("decisions").out)
     assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
     assert re.fullmatch(one, cli("decisions", "--category", "data  STORES").out)
@@ -196,7 +202,9 @@ def test_words_find_an_english_decision(library: Cli, words: str) -> None:
 def test_a_search_tells_the_decision_and_the_place(library: Cli) -> None:
     """D-5: narrowed by category, and nothing for what nobody said."""
     told = library("decisions", "search", "试点").out.splitlines(keepends=True)
-    assert re.fullmatch(r"zh  \(answer file\) not reviewed  我们该扩张吗？  → disputed: .*试点.*\n", told[0])
+    assert re.fullmatch(
+        r"zh  \(answer file\) not reviewed  我们该扩张吗？  → disputed: .*试点.*\n", told[0]
+    )
     assert told[1].startswith("    ")
     assert "试点" in told[1]
     assert (
@@ -222,7 +230,10 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     )
     told = cli("decisions", "show", "db").out.splitlines(keepends=True)
     assert re.fullmatch(
-        line("db", "(answer file) contested 0.10", "failure", "Which database?", "disputed: sqlite"), told[0]
+        line(
+            "db", "(answer file) contested 0.10", "failure", "Which database?", "disputed: sqlite"
+        ),
+        told[0],
     )
     assert told[1:6] == [
         "  Begin with SQLite, move when a second writer comes.\n",
@@ -397,6 +408,34 @@ def test_an_earlier_decision_on_a_like_question_is_offered(
         == f"An earlier decision on a similar question (Which database?): moot decisions show {alone}\n"
     )
     assert cli("run", "Shall we have lunch?", *words, code=4).err == ""
+
+
+def test_what_nobody_decided_is_no_decision_at_any_door(cli: Cli, tmp_path: Path) -> None:
+    """M-17: a demo and an undecided meeting are in the list of meetings as what they are, and in nothing else."""
+    topic = "Which database for billing?"
+    platform = write_script(tmp_path / "quiet.toml", {"ada": {}, "bob": {}})
+    seats = seat_words(platform, ["ada", "bob"])
+    cli("run", topic, "--protocol", "debate", *seats, "--session", "quiet", code=4)
+    demo = cli.json("demo", "debate", "--fast")["sessionId"]
+    lines = cli("list").out.splitlines()
+    assert [line.split("\t")[:3] for line in lines] == [
+        ["quiet", "debate (script)", "undecided"],
+        [demo, "debate (demo)", "decided"],
+    ]
+    listed = cli.json("list")["sessions"]
+    assert {each["sessionId"]: each["standIn"] for each in listed} == {
+        "quiet": "script",
+        demo: "demo",
+    }
+    played = next(each["topic"] for each in listed if each["isDemo"])
+    assert cli.json("decisions")["decisions"] == []
+    for words in (topic, played):
+        assert cli.json("decisions", "search", words)["decisions"] == []
+        again = cli("run", words, "--protocol", "debate", *seats, "--memory", code=4)
+        assert again.err == ""
+        assert "# Memory" not in cli("show", "last").out
+    assert "came to no decision" in cli("decisions", "review", "quiet", "success", code=2).err
+    assert cli.json("trust")["sources"] == []
 
 
 # Obligations.

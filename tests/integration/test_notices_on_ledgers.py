@@ -53,7 +53,7 @@ async def serve(environ: dict[str, str]) -> AsyncIterator[Moot]:
 def test_two_servers_on_a_ledger_deliver_each_notice_once(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """G-2, G-5: in the order of each session, also on PostgreSQL; a demo is marked, and only another answer is news."""
+    """G-2, G-5, M-17: in the order of each session, also on PostgreSQL; what no mind said is marked, and only another answer is news."""
     monkeypatch.setattr(notices, "LOOK_SECONDS", 0.05)
 
     async def work(url: str, received: list[dict[str, Any]]) -> None:
@@ -84,6 +84,9 @@ def test_two_servers_on_a_ledger_deliver_each_notice_once(
                 demo="shown",
             )
             await other.cancel(demo)
+            toys = {"eve": "embedded", "cem": "embedded"}
+            toy = await other.open("Toy?", seats=toys, protocol="debate", check=False)
+            await other.cancel(toy)
             places = ["ada=python:ada", "bob=python:bob"]
             first = await one.open(
                 "Keep it?", seats=places, protocol="debate", session="q", check=False
@@ -100,7 +103,7 @@ def test_two_servers_on_a_ledger_deliver_each_notice_once(
         assert max(Counter(each["id"] for each in received).values()) == 1
         by_session = {
             name: [each for each in received if each["session"] == name]
-            for name in (waits, demo, "q", "q-again-2")
+            for name in (waits, demo, toy, "q", "q-again-2")
         }
         assert [each["event"] for each in by_session[waits]] == ["turn", "turn", "decided"]
         (marked,) = by_session[demo]
@@ -108,11 +111,16 @@ def test_two_servers_on_a_ledger_deliver_each_notice_once(
             marked["demo"],
             marked["text"].startswith("[Demo, written in advance] “Shown?”"),
         ) == ("shown", True)
+        (marked,) = by_session[toy]
+        assert (
+            marked["standIn"],
+            marked["text"].startswith("[The embedded model alone, no decision] “Toy?”"),
+        ) == ("embedded", True)
         assert [each["event"] for each in by_session["q"]] == ["decided"]
         (changed,) = by_session["q-again-2"]
-        assert (changed["event"], changed["demo"]) == ("changed", "")
+        assert (changed["event"], changed["demo"], changed["standIn"]) == ("changed", "", "")
         assert "it was “keep”, and is now: We drop it." in changed["text"]
-        assert {each["session"] for each in received} == {waits, demo, "q", "q-again-2"}
+        assert {each["session"] for each in received} == {waits, demo, toy, "q", "q-again-2"}
 
     SAID[0] = "keep"
 

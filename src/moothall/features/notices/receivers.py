@@ -185,11 +185,15 @@ async def deliver(hook: Hook, notice: Notice) -> str:
     return "" if 200 <= status < 300 else f"the answer was {status}"
 
 
+def _encode_notice(notice: Notice) -> bytes:
+    """Return the body of a webhook: the fields of the notice, with names of one form as in all JSON of Moot's."""
+    encoded = asdict(notice)
+    encoded["standIn"] = encoded.pop("stand_in")
+    return json.dumps(encoded, ensure_ascii=False, default=datetime.isoformat).encode()
+
+
 async def _post(hook: Hook, notice: Notice) -> int:
-    now, body = (
-        int(time.time()),
-        json.dumps(asdict(notice), ensure_ascii=False, default=datetime.isoformat).encode(),
-    )
+    now, body = int(time.time()), _encode_notice(notice)
     headers = {
         "Content-Type": "application/json",
         "webhook-id": notice.id,
