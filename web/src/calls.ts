@@ -125,6 +125,7 @@ export interface DecisionHit {
   decision?: string | null;
   choice: string;
   strength: string;
+  standIn: "" | "demo" | "embedded" | "script";
   outcome?: "success" | "partial" | "failure" | "abandoned" | null;
 }
 export interface Decision {
@@ -148,6 +149,7 @@ export interface Decision {
   builtOn: string[];
   openedAt: string;
   closedAt: string;
+  standIn: "" | "demo" | "embedded" | "script";
   outcome?: "success" | "partial" | "failure" | "abandoned" | null;
   reviews: OutcomeReview[];
   options: string[];
@@ -175,6 +177,7 @@ export interface DecisionTrace {
   builtOn: string[];
   openedAt: string;
   closedAt: string;
+  standIn: "" | "demo" | "embedded" | "script";
   outcome?: "success" | "partial" | "failure" | "abandoned" | null;
   reviews: OutcomeReview[];
   options: string[];
@@ -440,6 +443,7 @@ export interface SessionLine {
   entries: number;
   isHosted: boolean;
   isDemo: boolean;
+  standIn: "" | "demo" | "embedded" | "script";
   forkedFrom: string;
   parked: string;
   standing: "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "newer" | "not_installed";

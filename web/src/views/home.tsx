@@ -375,7 +375,7 @@ function LineView({ line }: { line: SessionLine }) {
               {each}
             </span>
           ))}{" "}
-          {[line.isDemo && say("demo"), line.forkedFrom && say("fork"), line.isImported && say("imported"), nameTerm("protocols", line.protocol)].filter(Boolean).join(" · ")} · {say("entries_entries", { entries: line.entries })} · <Ago at={line.lastAt} />
+          {[nameStandIn(line), line.forkedFrom && say("fork"), line.isImported && say("imported"), nameTerm("protocols", line.protocol)].filter(Boolean).join(" · ")} · {say("entries_entries", { entries: line.entries })} · <Ago at={line.lastAt} />
         </span>
       </span>
     </a>
@@ -458,6 +458,20 @@ function FirstVisit() {
       <Demos isSmall={false} />
     </div>
   );
+}
+
+/** What spoke in place of minds, so that nothing in the line is taken for a decision. */
+function nameStandIn(line: SessionLine): string {
+  switch (line.standIn) {
+    case "demo":
+      return say("demo");
+    case "embedded":
+      return say("embedded_model_alone");
+    case "script":
+      return say("answer_file_alone");
+    default:
+      return "";
+  }
 }
 
 function Demos({ isSmall }: { isSmall: boolean }) {
