@@ -189,7 +189,11 @@ def test_a_seat_that_waits_for_its_provider_is_not_lost() -> None:
 
 
 def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path) -> None:
-    """N-4: in the events, in a terminal, in a log and in the view of the page; no longer than it lasts."""
+    """N-4: in the events, in a terminal, in a log and in the view of the page; no longer than it lasts.
+
+    The terminal counts the seconds of an answer, without that time.
+    """
+    clock = [1_000.0]
     allowed, told, sessions = asyncio.Event(), SHARED_REPORT["zh"].held_up, set[str]()
 
     class Waiting:
@@ -216,7 +220,10 @@ def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path)
                 language="zh",
             )
             plugin = await moot.load_plugin(session)
-            shown = [Console(file=StringIO(), width=100), Console(file=StringIO(), width=100)]
+            shown = [
+                Console(file=StringIO(), width=100),
+                Console(file=StringIO(), width=100, get_time=lambda: clock[0]),
+            ]
             plain = PlainView(plugin, plugin.timeline(session), shown[0])
             moving = SeatsView(plugin, plugin.timeline(session), shown[1])
             running, events = asyncio.create_task(moot.run(session)), moot.watch(session)
@@ -224,6 +231,12 @@ def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path)
             async for event in events:
                 plain.show(event)
                 moving.show(event)
+                if isinstance(event, SeatWaiting) and event.is_over:
+                    clock[0] += 61
+                    with shown[1].capture() as drawn:
+                        shown[1].print(moving._render())
+                    assert "61 秒" in drawn.get()
+                    assert "600 秒" not in drawn.get()
                 if isinstance(event, SeatWaiting):
                     waiting.append(event.seat)
                 if len(waiting) == 2 and not allowed.is_set():
@@ -234,6 +247,7 @@ def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path)
                     # Whoever comes later is told, too.
                     assert isinstance(await anext(moot.watch(session, view.seq)), SeatWaiting)
                     shown[1].print(moving._render())
+                    clock[0] += 600
                     allowed.set()
             await running
             # By this a provider's places are counted.

@@ -107,6 +107,7 @@ class SharedReportText(TermsText):
     how_to_resume: str
     trying_again: str
     held_up: str
+    asked_since: str
     ended_by_losses: str
     refusals: str
     swapped: str

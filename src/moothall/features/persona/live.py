@@ -14,7 +14,6 @@ from moothall.features.persona import facts
 from moothall.features.persona.report import format_line_marks
 from moothall.features.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.features.persona.words import PERSONA_REPORT
-from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.consultation.timeline import describe_consultation
@@ -123,12 +122,7 @@ class MeetingView(MovingView):
         table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
         for seat in meeting.seats:
             bar = render_bar(self._score.get(seat.id, 0.0), self._choose_color(seat.id))
-            status = self._status.get(seat.id, "")
-            status = (
-                SHARED_REPORT[self._timeline.language].held_up
-                if seat.id in self._held_up
-                else status
-            )
+            status = self._describe_ask(seat.id, self._status.get(seat.id, ""))
             table.add_row(
                 Text(seat.id, style=f"bold {self._choose_color(seat.id)}"),
                 bar,

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from moothall.domain.budget import Spent
 from moothall.domain.facts import Entry
-from moothall.domain.ids import SeatId, find_asked_seat, parse_ask_kind
+from moothall.domain.ids import AskId, SeatId, find_asked_seat, parse_ask_kind
 from moothall.domain.safe_text import strip_control
 from moothall.engine.context import EntryAdded, Event, SeatWaiting, TextDelta
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
@@ -23,6 +23,8 @@ from moothall.reports.wording import SpokenLine, format_money
 from moothall.surfaces.cli.render import render_words
 
 BAR = 20
+MIN_SHOWN_SECONDS = 5
+"""From then on the display says how long a seat has been at its answer."""
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 
 
@@ -87,6 +89,8 @@ class MovingView(PlainView, ABC):
         self._live = self._new_live()
         self._held: list[Event] | None = None
         self._held_up: set[SeatId] = set()
+        self._begun: dict[AskId, float] = {}
+        """When each open ask was begun; the time that it waited for its turn at a model is not counted."""
 
     def _new_live(self) -> Live:
         return Live(
@@ -121,9 +125,35 @@ class MovingView(PlainView, ABC):
         if self._held is not None:
             self._held.append(event)
         elif isinstance(event, SeatWaiting):
-            (self._held_up.discard if event.is_over else self._held_up.add)(event.seat)
+            self._note_waiting(event)
         else:
             self._show(event)
+            self._note_asks()
+
+    def _note_waiting(self, event: SeatWaiting) -> None:
+        if event.is_over:
+            self._held_up.discard(event.seat)
+            self._begun[event.ask] = self._console.get_time()
+        else:
+            self._held_up.add(event.seat)
+
+    def _note_asks(self) -> None:
+        """Keep the times of the asks that are open, and begin those of new ones."""
+        now = self._console.get_time()
+        pending = self._timeline.session_state.pending
+        self._begun = {ask: self._begun.get(ask, now) for ask in pending}
+
+    def _describe_ask(self, seat: SeatId, kind: str) -> str:
+        """What a seat is asked for, and whether it waits for its model or how long it has been at its answer."""
+        words = SHARED_REPORT[self._timeline.language]
+        if seat in self._held_up:
+            return " · ".join(filter(None, (kind, words.held_up)))
+        now = self._console.get_time()
+        begun = [at for ask, at in self._begun.items() if find_asked_seat(ask) == seat]
+        seconds = now - min(begun, default=now)
+        if seconds < MIN_SHOWN_SECONDS:
+            return kind
+        return " · ".join(filter(None, (kind, words.asked_since.format(seconds=int(seconds)))))
 
     @abstractmethod
     def _show(self, event: EntryAdded | TextDelta) -> None:
@@ -189,11 +219,11 @@ class SeatsView(MovingView):
             room = self._console.height - len(self._timeline.session_state.seats) - 4
             parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
             kind = self._asked.get(seat.id)
-            kind = words.asked_for.get(kind, kind) if kind else ""
-            kind = f"{kind} · {words.held_up}" if kind and seat.id in self._held_up else kind
+            doing = ""
+            if kind:
+                doing = f"… {self._describe_ask(seat.id, words.asked_for.get(kind, kind))}"
             table.add_row(
-                Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"),
-                Text(f"… {kind}" if kind else "", style="dim"),
+                Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(doing, style="dim")
             )
         spent = self._timeline.spent
         return Group(

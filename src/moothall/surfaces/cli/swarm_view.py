@@ -84,10 +84,10 @@ class SwarmView(SeatsView):
     def _describe_doing(self, seat: SeatId, direction: str) -> str:
         """What an agent is asked for or held up by now, else where it looks."""
         words = self._timeline.words
-        if seat in self._held_up:
-            return f"… {words.held_up}"
         kind = self._asked.get(seat)
-        return one_line(direction)[:40] if kind is None else f"… {words.asked_for.get(kind, kind)}"
+        if kind is None:
+            return one_line(direction)[:40]
+        return f"… {self._describe_ask(seat, words.asked_for.get(kind, kind))}"
 
     def _render_figures(self) -> RenderableType:
         table = Table.grid(padding=(0, 1))
