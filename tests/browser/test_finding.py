@@ -111,4 +111,4 @@ def test_my_turn_is_said_on_every_view_and_a_link_only_reads(server: Server, vis
     row.get_by_role("button", name="Revoke").click()
     expect(row).to_have_count(0)
     reader.goto(f"/s/{session}")
-    expect(reader.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(reader.get_by_role("heading", name="Your access here has ended")).to_be_visible()

@@ -103,7 +103,27 @@ def test_a_withdrawn_link_says_so_and_is_not_offline(server: Server, visit: Visi
     server.cli("invite", "--revoke", other["tokenId"])
     ended = two.get_by_text("This link was withdrawn by whoever invited you.")
     expect(ended).to_be_visible()
+    # Nobody any more: no way on that leads nowhere, and nothing to sign out of.
+    expect(two.get_by_role("heading", name="Your access here has ended")).to_be_visible()
+    for name in ("Go on as before", "Sign out"):
+        expect(two.get_by_role("button", name=name)).to_have_count(0)
+    expect(two.get_by_role("navigation")).to_have_count(0)
     asked: list[str] = []
     two.on("request", lambda request: asked.append(request.url))
     two.wait_for_timeout(9_000)
     assert [url for url in asked if "/events" in url] == []
+
+
+def test_a_new_link_brings_back_what_was_written_before_the_first_was_withdrawn(
+    server: Server, visit: Visit
+) -> None:
+    """W-7: who is invited again goes on where it was, in the same browser."""
+    session = server.local.opened(topic=TOPIC, participants=["ada", "bob"])
+    first = invite(server, session, "--seat", "ada")
+    page = visit(server, read_path(first["link"]), is_nobody=True, forgiven=FORGIVEN)
+    page.locator("form.ask").get_by_label("What do you propose").fill("Half an answer")
+    server.cli("invite", "--revoke", first["tokenId"])
+    expect(page.get_by_text("A new link, opened in this browser,")).to_be_visible()
+    again = open_in(page, invite(server, session, "--seat", "ada")["link"])
+    expect(again.get_by_text("You sit as ada")).to_be_visible()
+    expect(again.locator("form.ask textarea").first).to_have_value("Half an answer")

@@ -46,7 +46,7 @@ function View() {
   if (exported !== null) return <SessionView id="exported" />;
   if (linkQuestion.value) return <LinkQuestion {...linkQuestion.value} />;
   if ((needsLogin.value && VIEWS.has(where)) || loginFailure.value || where === "login") {
-    return <Login failed={loginFailure.value || refusal.value} onLeave={() => (loginFailure.value = "")} />;
+    return <Login ended={refusal.value} failed={loginFailure.value} onLeave={() => (loginFailure.value = "")} />;
   }
   switch (where) {
     case "":

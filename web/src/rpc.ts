@@ -80,6 +80,8 @@ export async function call<M extends keyof Answers>(method: M, params: object = 
 function noteRefusal(response: Response): void {
   if (response.status !== 401) return;
   refusal.value = readReason(response) ? describeRefusal(readReason(response), 401) : "";
+  // Nothing of what this browser could do is left: it is nobody until it signs in again.
+  me.value = null;
   needsLogin.value = true;
 }
 

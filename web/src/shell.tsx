@@ -7,7 +7,7 @@ import { chooseLanguage, LANGUAGES, language, say } from "./language";
 import { Action, Dialog, Notice } from "./parts";
 import { buildPath, exported, go, page, route } from "./route";
 import { stayByLink } from "./grants";
-import { describeError, logIn, LoginQuestion, type LoginSecret, logOut, me } from "./rpc";
+import { describeError, logIn, LoginQuestion, type LoginSecret, logOut, me, needsLogin } from "./rpc";
 import { switchTheme, theme } from "./theme";
 import { otherTurns } from "./turns";
 import type { LoginConflict, Me } from "./wire";
@@ -29,22 +29,29 @@ export function Header({ children }: { children?: ComponentChildren }) {
       ) : (
         <span class="brand">moot</span>
       )}
-      {children ?? (
-        <nav class="sections" aria-label={say("sections")}>
-          <Section to="/" name="" title={say("sessions")} />
-          {!isBound() && (
-            <>
-              <Section to="/decisions" name="decisions" title={say("decisions")} />
-              <Section to="/obligations" name="obligations" title={say("obligations")} />
-              <Section to="/trust" name="trust" title={say("trust")} />
-              <Section to="/breakers" name="breakers" title={say("breakers")} />
-            </>
-          )}
-        </nav>
-      )}
+      {children ?? <Sections />}
       <MyTurns />
       <Tools />
     </header>
+  );
+}
+
+/** What somebody who is signed in can open: with an invitation its meetings, otherwise all. */
+function Sections() {
+  // An empty one keeps the header's places.
+  if (needsLogin.value) return <span class="sections" />;
+  return (
+    <nav class="sections" aria-label={say("sections")}>
+      <Section to="/" name="" title={say("sessions")} />
+      {!isBound() && (
+        <>
+          <Section to="/decisions" name="decisions" title={say("decisions")} />
+          <Section to="/obligations" name="obligations" title={say("obligations")} />
+          <Section to="/trust" name="trust" title={say("trust")} />
+          <Section to="/breakers" name="breakers" title={say("breakers")} />
+        </>
+      )}
+    </nav>
   );
 }
 
@@ -141,21 +148,21 @@ export function Help() {
   );
 }
 
-export function Login({ failed, onLeave }: { failed: string; onLeave: () => void }) {
+/** `ended`: why what this browser was let in by no longer opens anything; `failed`: why the last try to sign in was refused. */
+export function Login({ ended, failed, onLeave }: { ended: string; failed: string; onLeave: () => void }) {
   const [token, setToken] = useState("");
+  const problem = failed || ended;
   return (
     <>
       <Header />
       <main class="page narrow">
-        <h1>{say("sign_in")}</h1>
-        {failed && (
+        <h1>{ended ? say("your_access_here_has_ended") : say("sign_in")}</h1>
+        {problem && (
           <Notice tone="bad" action={me.value !== null && <button onClick={onLeave}>{say("go_on_as_before")}</button>}>
-            {failed}
+            {problem}
           </Notice>
         )}
-        <p>
-          {say("this_server_asks_who_you_are")}
-        </p>
+        <p>{ended ? say("open_the_new_link_in_this_browser") : say("this_server_asks_who_you_are")}</p>
         <form class="form" onSubmit={(event) => event.preventDefault()}>
           <label>
             {say("token")}
@@ -176,7 +183,12 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
             </Action>
           </p>
         </form>
-        <p class="soft">{say("lost_it_on_the_machine_of")}<code>moot access key</code></p>
+        {!ended && (
+          <p class="soft">
+            {say("lost_it_on_the_machine_of")}
+            <code>moot access key</code>
+          </p>
+        )}
       </main>
     </>
   );
