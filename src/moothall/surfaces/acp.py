@@ -37,6 +37,8 @@ from moothall.surfaces.api.methods import TABLE
 PROMPT_SECONDS: Final = 7_200.0
 CANCELLED: Final = "cancelled in the editor"
 SEAT: Final = "you"
+SKIP: Final = "/skip"
+"""What leaves a question empty: an editor sends no empty prompt."""
 
 CallerOf = Callable[[], Awaitable[Caller]]
 
@@ -71,10 +73,12 @@ class EditorSeat:
         choices = "\n".join(
             f"- `{choice['value']}`: {choice['text']}" for choice in step["choices"]
         )
+        empty = step.get("ifEmpty")
+        skip = f"- `{SKIP}`: {empty}" if empty else ""
         commands = "\n".join(
             f"- `{command['word']}`: {command['text']}" for command in asked["commands"]
         )
-        return "\n\n".join(filter(None, (*parts, f"**{step['text']}**", choices, commands)))
+        return "\n\n".join(filter(None, (*parts, f"**{step['text']}**", choices, skip, commands)))
 
     async def answer(self, call: Call, text: str) -> None:
         """Take a prompt as the answer to the question that was put; raises MootError, and asks anew after that."""
@@ -92,7 +96,8 @@ class EditorSeat:
                 for each in step["choices"]
                 for key in ("value", "text")
             }
-            self.answers[self.step] = values.get(text.casefold(), text)
+            is_skipped = text == SKIP and "ifEmpty" in step
+            self.answers[self.step] = "" if is_skipped else values.get(text.casefold(), text)
             if self._find_step(asked["steps"]) is not None:
                 return
             given["answers"] = self.answers
@@ -108,14 +113,18 @@ class EditorSeat:
         return asks[0] if asks else None
 
     def _find_step(self, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
-        """The next question: the first, then each that needs an answer."""
+        """The next question: the first, then each that needs an answer, or takes a position on one of several items."""
         put = [
             step
             for step in steps
             if (after := step.get("onlyAfter")) is None or self.answers.get(after[0]) in after[1]
         ]
         open_steps = [step for step in put if step["key"] not in self.answers]
-        return next((step for step in open_steps if step["needed"] or not self.answers), None)
+        for step in open_steps:
+            is_position = bool(step["group"]) and step["kind"] in {"position", "option"}
+            if step["needed"] or is_position or not self.answers:
+                return step
+        return None
 
 
 @dataclass(slots=True)
