@@ -13,6 +13,8 @@ from mcp import Client
 
 from moothall import Moot
 from moothall.domain.effects import Brief
+from moothall.domain.ids import SessionId
+from moothall.protocols.council.facts import Contributed
 from moothall.surfaces.api.method import Caller, ServerContext
 from moothall.surfaces.api.methods import open_server_context
 from moothall.surfaces.api.toolsets import MAX_TOKENS, MAX_TOOLS, estimate_tokens
@@ -37,6 +39,8 @@ class Person:
     """The person at the client: what they are shown, and what they do with it."""
 
     action: Literal["accept", "decline"] = "accept"
+    filled: dict[str, str] | None = None
+    """The fields that they fill in; the others are sent empty. None: all, with the first that is offered."""
     forms: list[types.ElicitRequestFormParams] = field(default_factory=list)
 
     async def answer(self, context: Any, params: Any) -> types.ElicitResult:
@@ -44,6 +48,10 @@ class Person:
         if self.action == "decline":
             return types.ElicitResult(action="decline")
         fields = params.requested_schema["properties"]
+        if self.filled is not None:
+            return types.ElicitResult(
+                action="accept", content={**dict.fromkeys(fields, ""), **self.filled}
+            )
         content = {name: each.get("enum", ["We should wait."])[0] for name, each in fields.items()}
         return types.ElicitResult(action="accept", content=content)
 
@@ -188,3 +196,41 @@ def test_output_schemas_are_shown_on_request_and_hold(tmp_path: Path) -> None:
                     assert not (await client.call_tool(name, given)).is_error, name
 
     play(work)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_field_of_the_form_that_is_left_empty_says_what_it_means_and_records_nothing(
+    tmp_path: Path, mode: Mode
+) -> None:
+    """A-3, W-5: a client may send what was not filled in as an empty text, or leave it out."""
+
+    async def work() -> None:
+        async with open_context(tmp_path) as (context, session):
+            caller = Caller(role="seat", session=session, seat="ada")
+            for filled in (
+                {"words": "We should wait."},
+                {"position": "support", "words": "I agree."},
+            ):
+                person = Person(filled=filled)
+                async with connect(context, caller, mode, person) as client:
+                    while (await ask(client))["status"] == "nothing_asked":  # noqa: ASYNC110
+                        await asyncio.sleep(0.02)
+            shown = person.forms[-1].requested_schema["properties"]
+            assert shown["refers_to"]["description"] == "Left empty: no line is named"
+            assert "description" not in shown["position"]
+            entries = await context.moot.engine.entries(SessionId(session))
+            facts = [entry.fact for entry in entries if isinstance(entry.fact, Contributed)]
+            said = [fact.said for fact in facts if fact.seat == "ada"]
+            assert [each.type for each in said] == ["propose", "support"]
+            assert [(each.refers_to, each.moved_by, each.confidence) for each in said] == [
+                (None, None, None)
+            ] * 2
+
+    play(work)
+
+
+async def ask(client: Client) -> dict[str, Any]:
+    """Put what is asked now to the person at the client; the result."""
+    content: dict[str, Any] | None = (await client.call_tool("ask_person", {})).structured_content
+    assert content is not None
+    return content

@@ -511,6 +511,7 @@ PARTICIPANT_PROMPT: Catalogue[ParticipantPromptText]
 
 class PersonSeatText(Texts):
     empty: str
+    left_empty: str
     needed: str
     choose: str
     number: str

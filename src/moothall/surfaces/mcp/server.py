@@ -28,6 +28,7 @@ from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import compile_late, dump_json, fix_surrogates, one_line
 from moothall.errors import BadSetting, MootError, SessionClosed
+from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
 from moothall.surfaces.api.errors import explain_error
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, TOOLS
@@ -403,8 +404,10 @@ async def ask_person(
     message = "\n\n".join(filter(None, (asks[0].get("about", ""), asks[0].get("intro", ""))))[
         -MAX_PERSON_MESSAGE:
     ]
+    snapshot = await call.moot.engine.load_snapshot(parse_session_id(named["sessionId"]))
+    words = PERSON_SEAT[snapshot.session_state.opened.language]
     form = types.ElicitRequestFormParams(
-        message=message, requested_schema=_build_person_form(asks[0]["steps"])
+        message=message, requested_schema=_build_person_form(asks[0]["steps"], words)
     )
     if not _is_modern(ctx):
         answered: Any = await ctx.session.elicit_form(
@@ -432,11 +435,17 @@ def _is_modern(ctx: Ctx) -> bool:
     return ctx.session.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
-def _build_person_form(steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """The steps of an ask as a flat form: what is only asked after another answer may be left out."""
+def _build_person_form(steps: list[dict[str, Any]], words: PersonSeatText) -> dict[str, Any]:
+    """The steps of an ask as a flat form: what is only asked after another answer may be left out.
+
+    A field that may be left empty says what is recorded then.
+    """
     fields: dict[str, Any] = {}
     for step in steps:
         fields[step["key"]] = {"type": "string", "title": one_line(step["text"])}
+        if "ifEmpty" in step:
+            meaning = words.left_empty.format(meaning=one_line(step["ifEmpty"]))
+            fields[step["key"]]["description"] = meaning
         if step.get("choices"):
             choices = step["choices"]
             fields[step["key"]] |= {
