@@ -238,7 +238,7 @@ class RefusalLog:
 
 def _describe_conflict(conflict: LoginConflict, token: Token) -> Response:
     held = conflict.held
-    reason = {
+    shown = {
         "kind": conflict.kind,
         "mayGoOn": conflict.may_go_on,
         "session": token.session,
@@ -248,7 +248,7 @@ def _describe_conflict(conflict: LoginConflict, token: Token) -> Response:
         "heldRole": held.role,
     }
     headers = {"Cache-Control": "no-store"}
-    return JSONResponse({"error": conflict.message, "conflict": reason}, 409, headers)
+    return JSONResponse({"error": conflict.message, "conflict": shown}, 409, headers)
 
 
 def _parse_login(body: bytes) -> tuple[str | None, bool]:

@@ -190,7 +190,7 @@ class StreamHub(ABC):
             await asyncio.sleep(ACCESS_SECONDS)
 
     async def _end_denied(self, viewers: Sequence[Viewer]) -> None:
-        """End each stream of which a grant has ended: it comes back with those that are left, and learns why."""
+        """End each stream of which a grant has ended: its browser opens another with those that are left, and reads why."""
         secrets = frozenset[str]().union(*(viewer.secrets for viewer in viewers))
         identities = await self._context.moot.access.identify_all(secrets - {""})
         denied = {key for key, held in identities.items() if isinstance(held, AccessDenied)}
