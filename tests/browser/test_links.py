@@ -91,7 +91,7 @@ def test_a_withdrawn_link_says_so_and_is_not_offline(server: Server, visit: Visi
     two = open_in(one, other["link"])
     expect(two.get_by_text("You sit as eve")).to_be_visible()
     server.cli("invite", "--revoke", invited["tokenId"])
-    withdrawn = one.get_by_text("This link was withdrawn by whoever invited you.")
+    withdrawn = one.get_by_text("This link was withdrawn by whoever invited you.").first
     expect(withdrawn).to_be_visible()
     expect(one.locator(".state-word")).not_to_have_text("offline")
     expect(one.locator("form.ask textarea").first).to_have_value("Half an answer")
@@ -127,3 +127,36 @@ def test_a_new_link_brings_back_what_was_written_before_the_first_was_withdrawn(
     again = open_in(page, invite(server, session, "--seat", "ada")["link"])
     expect(again.get_by_text("You sit as ada")).to_be_visible()
     expect(again.locator("form.ask textarea").first).to_have_value("Half an answer")
+
+
+def test_a_phone_says_beside_the_form_that_a_link_was_withdrawn(
+    server: Server, visit: Visit
+) -> None:
+    """W-7, W-9: the form lies over the timeline there; loaded anew, the page offers what the other links open and no more."""
+    local = server.local
+    first = local.opened(topic=TOPIC, participants=["ada", "bob"])
+    second = local.opened(topic=OTHER, participants=["eve", "dan"])
+    invited = invite(server, first, "--seat", "ada")
+    link = read_path(invited["link"])
+    phone = {"width": 390, "height": 844}
+    page = visit(server, link, is_nobody=True, forgiven=FORGIVEN, viewport=phone)
+    expect(page.get_by_text("You sit as ada")).to_be_visible()
+    other = open_in(page, invite(server, second, "--seat", "eve")["link"])
+    expect(other.get_by_text("You sit as eve")).to_be_visible()
+    server.cli("invite", "--revoke", invited["tokenId"])
+    seat = page.get_by_role("region", name="Your seat")
+    expect(seat.get_by_text("This link was withdrawn by whoever invited you.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("This link was withdrawn by whoever invited you.")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Sessions"])
+
+
+def test_a_link_that_was_used_is_refused_in_words_for_people(server: Server, visit: Visit) -> None:
+    """W-7: with whom to ask, and without the names of commands."""
+    session = server.local.opened(topic=TOPIC, participants=["ada", "bob"])
+    link = read_path(invite(server, session, "--seat", "ada")["link"])
+    page = visit(server, link, is_nobody=True)
+    expect(page.get_by_text("You sit as ada")).to_be_visible()
+    again = visit(server, link, is_nobody=True, forgiven=FORGIVEN)
+    expect(again.get_by_role("alert")).to_contain_text("a link works once. Ask whoever gave it")
+    expect(again.get_by_role("alert")).not_to_contain_text("moot invite")

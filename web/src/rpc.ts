@@ -94,7 +94,9 @@ function explainRefusal(response: Response, params: object): string {
 }
 
 async function readMe(session = ""): Promise<Me | null> {
-  const response = await send("/me", undefined, session ? { sessionId: session } : {});
+  let response = await send("/me", undefined, session ? { sessionId: session } : {});
+  // The link of this meeting has ended, and the browser holds others: who it is by those.
+  if (response.status === 403 && readReason(response)) response = await fetch("/me", { credentials: "same-origin" });
   noteRefusal(response);
   return response.ok ? ((await response.json()) as Me) : null;
 }
@@ -115,7 +117,11 @@ export async function logIn(by: LoginSecret, isAgreed = false): Promise<Me | nul
   if (!response.ok) {
     const answer = (await response.json().catch(() => null)) as { error?: string; conflict?: LoginConflict } | null;
     if (answer?.conflict) throw new LoginQuestion(answer.error ?? "", answer.conflict);
-    throw new CallError(answer?.error ?? say("that_ticket_or_token_is_not"), "NotAllowed");
+    const reason = readReason(response);
+    if (reason === "revoked" || reason === "expired") throw new CallError(describeRefusal(reason, response.status), "NotAllowed");
+    // The server's words for what it does not know name commands: those of the page are for people.
+    const isUnknown = reason === "unknown" || !answer?.error;
+    throw new CallError(isUnknown ? say("that_ticket_or_token_is_not") : (answer?.error ?? ""), "NotAllowed");
   }
   return readMe(response.headers.get("Moot-Session") ?? "");
 }

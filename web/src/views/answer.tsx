@@ -9,6 +9,7 @@ import type { Meeting } from "../meeting";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { call, describeError, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
+import { connection, refusedBecause } from "../stream";
 import type { Item, PersonAsk, PersonStep, View } from "../wire";
 import { USER } from "./panel";
 
@@ -31,6 +32,8 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
   const person = value?.asks.find((each) => each.ask.ask !== sent) ?? null;
   const own = view.seats.find((each) => each.id === seat);
   const title = useRef<HTMLHeadingElement>(null);
+  // On a phone the form lies over the notices of the session.
+  const refused = meeting.error.value || (connection.value === "refused" ? refusedBecause.value : "");
   const shown = useRef("");
   shown.current = person?.ask.ask ?? "";
   return (
@@ -41,6 +44,11 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
       </h2>
       {own?.stance && <p class="soft">{own.stance}</p>}
       {error && <Notice tone="bad">{error}</Notice>}
+      {refused && !error && (
+        <div class="phone-only">
+          <Notice tone="bad">{refused}</Notice>
+        </div>
+      )}
       {!own && !error && <Notice tone="bad">{say("there_is_no_seat_called_seat", { seat })}</Notice>}
       {written.words && value !== null && ![sent, person?.ask.ask].includes(written.ask) && (
         <Notice

@@ -26,6 +26,7 @@ from moothall.memory.tokens import (
 from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
 from moothall.surfaces.http.access_control import Known, name_peer, read_body
 from moothall.surfaces.http.browser_grants import (
+    REASON_HEADER,
     SESSION_HEADER,
     LoginConflict,
     find_asked_session,
@@ -160,7 +161,8 @@ class Login:
             if not has_room or (not is_code and not self._refusals.take(peer)):
                 message = "too many refused logins from your address; wait a moment"
                 return JSONResponse({"error": message}, 429, {"Retry-After": "5"})
-            return JSONResponse({"error": _DENIED[login.reason]}, 401)
+            headers = {REASON_HEADER: login.reason}
+            return JSONResponse({"error": _DENIED[login.reason]}, 401, headers)
         assert isinstance(token, Token)
         return token, login
 
