@@ -47,7 +47,9 @@ def test_two_links_in_one_browser_are_two_seats_and_neither_is_lost(
     local.say(first, "bob", "propose", text="Stay.", choice="stay")
     expect(one.locator(".state-word")).not_to_have_text("offline")
     one.get_by_role("button", name="Send the answer").click()
-    expect(one.get_by_text("Half an answer")).to_be_visible()
+    # The next question lists it, too.
+    timeline = one.get_by_role("region", name="Timeline")
+    expect(timeline.get_by_text("Half an answer")).to_be_visible()
     one.reload()
     expect(one.get_by_text("You sit as ada")).to_be_visible()
     two.goto(f"http://{server.address}/")
