@@ -47,7 +47,7 @@ def run(*, topic: str, options: Options, hold: HoldOptions) -> None:
     """Hold a meeting on TOPIC and print the decision.
 
     Without --seat and --panel, Moot fills the default panel with the participants that it finds: providers with a key in the
-    environment, a model server on this machine, or the embedded model.
+    environment, and model servers on this machine.
 
     \b
     moot run "Should we rewrite the product?"
