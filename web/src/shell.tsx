@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useKeys } from "./keys";
-import { chooseLanguage, LANGUAGES, language, say } from "./language";
+import { chooseLanguage, language, listOffered, say } from "./language";
 import { Action, Dialog, Notice } from "./parts";
 import { buildPath, exported, go, page, route } from "./route";
 import { stayByLink } from "./grants";
@@ -71,7 +71,7 @@ export function Tools() {
   return (
       <span class="tools">
         <select class="quiet" aria-label={say("language")} value={language.value} onChange={(event) => chooseLanguage(event.currentTarget.value)}>
-          {LANGUAGES.map((each) => (
+          {listOffered().map((each) => (
             <option key={each.code} value={each.code} lang={each.tag}>
               {each.name}
             </option>
