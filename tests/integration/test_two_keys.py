@@ -13,7 +13,7 @@ from tests.support.vendor_server import HOSTS, VendorServer
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession
 from moothall.errors import BadRoster, MootError, ProviderRefused, UnknownPlatform, describe_install
-from moothall_testkit.stub_server import Fail, Request, Step, StubServer
+from moothall_testkit.stub_server import Fail, Request, Step, StubReply, StubServer
 
 # A vendor's package is compiled when it is first imported, and warns of its own texts.
 pytestmark = [
@@ -371,6 +371,34 @@ def test_a_model_that_moot_model_names_and_ollama_lacks_is_refused(
     assert str(caught.value) == (
         "MOOT_MODEL=ollama:llama3.3: ollama has no model 'llama3.3'; it has: llama3.2:latest"
     )
+
+
+@pytest.mark.parametrize("name", ["llama3.3", "llama3.2"])
+def test_a_model_that_moot_model_names_and_an_address_lacks_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    vendors: Callable[..., VendorServer],
+    name: str,
+) -> None:
+    """P-17: the server says so itself; one that answers by a name that it does not list is taken."""
+
+    def refuse(body: dict[str, Any]) -> Fail | None:
+        is_there = body.get("model") == "llama3.2"
+        return None if is_there else Fail(status=404, message="model not found")
+
+    async def work() -> PlannedSession:
+        stub = StubServer([StubReply(text="OK")], reject=refuse)
+        async with stub:
+            given = {"OPENAI_BASE_URL": stub.base_url, "MOOT_MODEL": name}
+            return await plan(tmp_path, vendors(), monkeypatch, given)
+
+    if name == "llama3.2":
+        assert list_platforms(run(work()))[0].endswith("#llama3.2")
+        return
+    with pytest.raises(
+        ProviderRefused, match="no such model or address \\(404\\): model not found"
+    ):
+        run(work())
 
 
 # The embedded model

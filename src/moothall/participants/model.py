@@ -58,6 +58,8 @@ _IMPORTING: Final = threading.Lock()
 _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "ollama", "vllm"})
 """Providers whose list of models is complete, so that a name missing from it is wrong."""
 
+_UNUSABLE: Final = frozenset({FailureKind.AUTH, FailureKind.NO_MODEL, FailureKind.NOT_FOUND})
+"""Failures of a trial that the next request would have as well."""
 _CHAT_TRIAL_SECONDS: Final = 5.0
 """A server says at once that a model does not chat; one that says nothing may be loading it."""
 _NO_CHAT: Final = ("embed", "minilm", "bge", "e5", "gte", "rerank")
@@ -121,6 +123,7 @@ class ModelParticipant:
         self._takes_pictures = True
         self._takes_streams = True
         self._is_list_forbidden = False
+        self._is_unlisted = False
         self._missing = ""
         self._chatting: list[str] = []
         self._prefixes = model_request.PrefixCache()
@@ -167,6 +170,7 @@ class ModelParticipant:
             names = await self._list_models(await self._open_model())
         except ModelFailure as failure:
             return self._explain_unready(failure)
+        self._is_unlisted = bool(names) and not self._is_among(names)
         return self._explain_unknown_model(names)
 
     @property
@@ -184,13 +188,16 @@ class ModelParticipant:
             try:
                 await self._try_out()
             except ModelFailure as failure:
-                if failure.kind in {FailureKind.AUTH, FailureKind.NO_MODEL}:
+                if failure.kind in _UNUSABLE:
                     why = self._explain_unready(failure)
         return None if why is None else Obstacle(sentence=why, install=self._missing)
 
     async def _try_out(self) -> None:
         if self._is_list_forbidden:
             await model_request.send_trial(await self._open_model(), self._pace.preflight)
+        # Such a server may answer by another name than it lists, so only it can say that the model is not there.
+        elif self._is_unlisted and self._describe_endpoint().address is not None:
+            await model_request.send_trial(await self._open_model(), _CHAT_TRIAL_SECONDS)
         # A trial costs nothing at a server of this machine, and there is no choice where the model was named.
         is_chosen = self._platform.model is None and is_local_server(self._platform)
         while is_chosen and not await self._is_chatting():
@@ -475,13 +482,7 @@ class ModelParticipant:
             raise
 
     def _explain_unknown_model(self, names: list[str]) -> str | None:
-        name = self._name or ""
-        if (
-            self._platform.provider not in _TELLS_ALL
-            or not names
-            or name in names
-            or f"{name}:latest" in names
-        ):
+        if self._platform.provider not in _TELLS_ALL or not names or self._is_among(names):
             return None
         if (
             self._platform.provider.startswith("openai")
@@ -489,7 +490,11 @@ class ModelParticipant:
         ):
             return None
         known = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-        return f"{self._describe_endpoint().name} has no model {name!r}; it has: {known}"
+        return f"{self._describe_endpoint().name} has no model {self._name!r}; it has: {known}"
+
+    def _is_among(self, names: list[str]) -> bool:
+        """Whether the model is among those that are listed; one that was not named is."""
+        return self._name is None or self._name in names or f"{self._name}:latest" in names
 
     def _describe_endpoint(self) -> ModelEndpoint:
         provider = self._platform.provider
