@@ -28,6 +28,7 @@ import pytest
 
 from moothall import Moot, Seat
 from moothall.app.seats import Seating
+from moothall.domain.causes import Cause
 from moothall.domain.effects import Brief
 from moothall.memory.tokens import load_owner_key
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
@@ -648,3 +649,8 @@ def timeline(text: str) -> list[dict[str, Any]]:
 def facts(jsonl: str) -> list[dict[str, Any]]:
     """The facts of a jsonl export, in order."""
     return [json.loads(json.loads(line)["body"]) for line in jsonl.split("\n")[1:] if line]
+
+
+def word_stored_cause(fact: Mapping[str, Any]) -> str:
+    """The cause of a stored loss in English, as a record in JSON has it."""
+    return str(Cause(**fact.get("cause", {})))

@@ -27,6 +27,7 @@ from tests.acceptance.doors import (
     timeline,
     until,
     wants,
+    word_stored_cause,
     write_script,
 )
 
@@ -97,7 +98,7 @@ def record(cli: Cli) -> list[dict[str, Any]]:
 
 def lost(cli: Cli) -> list[tuple[str, str, str]]:
     return [
-        (fact["ask"], fact["reason"], fact.get("detail", ""))
+        (fact["ask"], fact["reason"], word_stored_cause(fact))
         for fact in record(cli)
         if fact["fact"] == "seat_lost"
     ]

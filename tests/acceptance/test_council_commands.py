@@ -18,6 +18,7 @@ from tests.acceptance.doors import (
     record,
     seat_words,
     until,
+    word_stored_cause,
     write_script,
 )
 
@@ -196,7 +197,7 @@ def test_a_seat_that_was_lost_is_on_the_record_and_in_the_result(cli: Cli, decid
         }
     ]
     (lost,) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
-    assert (lost["seat"], lost["ask"], lost["reason"], lost["detail"]) == (
+    assert (lost["seat"], lost["ask"], lost["reason"], word_stored_cause(lost)) == (
         "cem",
         "2.argue.cem",
         "error",
@@ -393,7 +394,7 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
         ("cem", "error"),
     ]
     (first, *_) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
-    assert first["detail"] == "choice: expected one of: sqlite, files (given: 'postgres')"
+    assert word_stored_cause(first) == "choice: expected one of: sqlite, files (given: 'postgres')"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 
 import pytest
-from tests.acceptance.doors import Cli, facts, write_script
+from tests.acceptance.doors import Cli, facts, word_stored_cause, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, speech
 
 from moothall.errors import KeyReused
@@ -319,7 +319,9 @@ def test_a_role_is_skipped_by_hand(cli: Cli) -> None:
         for fact in facts(cli("export", table.session(), "jsonl").out)
         if fact["fact"] == "seat_lost"
     ]
-    assert [(fact["reason"], fact["detail"]) for fact in found] == [("passed_over", "on holiday")]
+    assert [(fact["reason"], word_stored_cause(fact)) for fact in found] == [
+        ("passed_over", "on holiday")
+    ]
     told = "skipped by hand: on holiday"
     assert told in cli("show", table.session()).out
     assert told in cli("export", table.session(), "html").out

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import DEADLINE, Cli, Leaps, Script, facts, until, write_script
+from tests.acceptance.doors import (
+    DEADLINE,
+    Cli,
+    Leaps,
+    Script,
+    facts,
+    until,
+    word_stored_cause,
+    write_script,
+)
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
 from moothall.domain.ids import SeatId
@@ -104,7 +113,9 @@ def lost(cli: Cli, table: Table) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for fact in facts(cli("export", table.session(), "jsonl").out):
         if fact["fact"] == "seat_lost":
-            found.setdefault(fact["seat"], []).append(f"{fact['reason']}: {fact.get('detail', '')}")
+            found.setdefault(fact["seat"], []).append(
+                f"{fact['reason']}: {word_stored_cause(fact)}"
+            )
     return found
 
 

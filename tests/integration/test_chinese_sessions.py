@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from rich.console import Console
@@ -14,33 +14,31 @@ from rich.console import Console
 from moothall import Moot, Seat
 from moothall.codec.answers import read_answer
 from moothall.domain.budget import Usage
+from moothall.domain.causes import Cause, CauseCode, state_cause
 from moothall.domain.effects import Brief
-from moothall.domain.facts import Loss
+from moothall.domain.facts import Loss, SeatCause
 from moothall.domain.ids import SeatId, SessionId
 from moothall.engine.context import EntryAdded
-from moothall.locale.catalogues import SHARED_REPORT
+from moothall.locale.catalogues import LOSS_DETAILS, SHARED_REPORT
 from moothall.ports.participant import Answer, NoAnswer, OnText
-from moothall.reports.wording import explain_outage
+from moothall.reports.wording import explain_cause, explain_outage
 from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.render import show_decision, show_report
 
 LOSSES: tuple[tuple[Loss, str], ...] = (
-    ("timeout", "no answer by the deadline"),
-    ("error", "OpenAI failed (503): upstream connect error; try again"),
-    ("error", "nothing answers at http://127.0.0.1:9: is the server running?"),
+    ("timeout", state_cause("deadline")),
+    ("error", state_cause("failed", "upstream connect error", name="OpenAI", status=503)),
+    ("error", state_cause("no_server", address="http://127.0.0.1:9")),
     ("error", "ValueError: something that only the author of the program understands"),
-    ("malformed", "the answer was cut off"),
+    ("malformed", state_cause("cut_off")),
     ("malformed", "vote: confidence: Input should be less than or equal to 1"),
-    ("refused", "the model declined: I cannot help with that"),
+    ("refused", state_cause("declined", "I cannot help with that")),
     (
         "rejected_key",
-        "OpenAI rejected the key in OPENAI_API_KEY (401): bad key; set a valid key or choose another --seat",
+        state_cause("rejects_key", "bad key", name="OpenAI", key="OPENAI_API_KEY", status=401),
     ),
-    (
-        "unreachable",
-        "nothing answers at http://127.0.0.1:9: is the server running? start it: serve; then try again",
-    ),
-    ("gave_up", "put 10 times, each time the process ended"),
+    ("unreachable", state_cause("no_server", address="http://127.0.0.1:9")),
+    ("gave_up", state_cause("crashed", times=10)),
     ("passed_over", ""),
 )
 
@@ -140,7 +138,7 @@ NAMES = ("甲", "乙", "丙", "丁")
 # Names, commands and figures that stay as they are in any language.
 _KEPT = re.compile(
     r"\b(?:refers_to|confidence|text|direction|taken|pairs)\b|"
-    r"moot [a-z-]+(?: [\w\d_]+)?(?: --\w+(?: \w+)?)*|OpenAI|OPENAI_API_KEY|https?://\S+|qwen-3|Ctrl-C|UTC|Agent|idea-\d+|join-\d+|finding-\d+"
+    r"moot [a-z-]+(?: [\w\d_]+)?(?: --\w+(?: \w+)?)*|--seat|OpenAI|OPENAI_API_KEY|https?://\S+|qwen-3|Ctrl-C|UTC|Agent|idea-\d+|join-\d+|finding-\d+"
     r"|\d{4}-\d\d-\d\dT[\d:]+Z|mailbox|\bUSER\b|think_\d+_\d+|\bT\d+\b|\bSwarm\b|CONSENSUS_REACHED|JOIN\b|\bop-\d+"
 )
 _ENGLISH = re.compile(r"[A-Za-z]{2,}")
@@ -229,9 +227,46 @@ def test_every_cause_of_a_loss_has_a_name_in_both_languages() -> None:
 
 def test_an_outage_names_every_seat_whatever_its_cause() -> None:
     """M-5, M-11: a cause that only its English words tell is an outage; its signs part no causes."""
-    reason = "甲, 乙: Acme: down; see status: red; 丙: Acme failed (503): no upstream; try again; 丁: rejected_key"
-    assert (
-        explain_outage(reason, ("甲", "乙", "丙", "丁"), "zh")
-        == "甲, 乙：服务中断；丙：Acme 出错（503）；丁：密钥被拒"
+    causes = (
+        build_cause(("甲", "乙"), Cause(words="Acme: down; see status: red")),
+        build_cause(
+            ("丙",), state_cause("failed", "no upstream; try again", name="Acme", status=503).cause
+        ),
+        build_cause(("丁",), Cause(code="rejected_key")),
     )
-    assert explain_outage(reason, ("甲", "乙", "丙", "丁"), "en") == reason
+    assert explain_outage(causes, "zh") == "甲, 乙：服务中断；丙：Acme 出错（503）；丁：密钥被拒"
+    assert (
+        explain_outage(causes, "en")
+        == "甲, 乙: Acme: down; see status: red; 丙: Acme failed (503): no upstream; try again; 丁: its key was rejected"
+    )
+
+
+def build_cause(seats: tuple[str, ...], cause: Cause) -> SeatCause:
+    return SeatCause(seats=tuple(SeatId(seat) for seat in seats), cause=cause)
+
+
+@pytest.mark.parametrize("code", sorted(set(get_args(CauseCode)) - {"said"}))
+def test_every_cause_has_a_chinese_sentence_with_its_values(code: CauseCode) -> None:
+    """M-11: the sentence is Chinese but for names, keys, addresses and commands; what a provider wrote is not shown."""
+    values = {
+        "name": "Acme", "key": "ACME_KEY", "address": "http://127.0.0.1:9", "provider": "acme",
+        "setting": "patience", "more": 10, "seconds": 2, "times": 10, "turn": 3, "kind": "speech",
+        "code": 7, "status": 503, "wait": 5, "fetch": "ollama pull llama3.2",
+    }  # fmt: skip
+    sentence = explain_cause(
+        state_cause(code, "the provider's words", **values).cause, "unreachable", "zh"
+    )
+    own = re.compile(r"Acme|ACME_KEY|http://\S+|`[^`]*`|--seat|\?key=|ollama pull llama3\.2|speech")
+    assert re.search(r"[\u3400-\u9fff]", sentence)
+    assert not _ENGLISH.search(own.sub("", sentence)), sentence
+    assert "{" not in sentence
+    assert "?" not in sentence.replace("?key=", "")
+
+
+def test_the_codes_of_causes_are_those_that_have_sentences() -> None:
+    assert set(LOSS_DETAILS["en"].details) == set(get_args(CauseCode)) - {"said"}
+
+
+def test_a_cause_that_lacks_a_value_is_still_a_sentence() -> None:
+    """A record that was imported may say anything."""
+    assert str(Cause(code="needs_key")) == "? needs a key: set ? or choose another --seat"

@@ -63,7 +63,7 @@ def test_a_strict_reading_takes_no_choice_from_a_sentence() -> None:
     facts, _ = asyncio.run(_hold(reading="strict"))
     lost = [fact for fact in facts if isinstance(fact, SeatLost)]
     assert {fact.seat for fact in lost} == {"ada"}
-    assert "a choice must be named here" in lost[0].detail
+    assert "a choice must be named here" in lost[0].cause.words
     assert facts[0].reading == "strict"
 
 

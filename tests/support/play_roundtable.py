@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Self
 
 from moothall.domain.budget import FREE, Budget, Usage
+from moothall.domain.causes import Cause
 from moothall.domain.effects import Ask, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moothall.domain.ids import SeatId, SessionId
@@ -122,7 +123,13 @@ class ConferenceRun:
     def lose_seat(self, reason: Loss = "timeout", detail: str = "", usage: Usage = FREE) -> Self:
         """Whoever is asked gives no usable answer."""
         return self.put(
-            SeatLost(ask=self.ask.id, seat=self.ask.seat, reason=reason, detail=detail, usage=usage)
+            SeatLost(
+                ask=self.ask.id,
+                seat=self.ask.seat,
+                reason=reason,
+                cause=Cause(words=detail),
+                usage=usage,
+            )
         )
 
     def give_input(self, text: str) -> Self:

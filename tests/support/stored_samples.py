@@ -47,13 +47,9 @@ def extend_golden(codec: FactCodec, kinds: Mapping[str, type[Fact]]) -> None:
     )
     for kind, shape in kinds.items():
         sample: Fact = build_sample(shape)
-        known = {
-            field
-            for line in lines
-            if json.loads(line)["fact"] == kind
-            for field in list_set_fields(codec.decode(line))
-        }
-        if not known or set(list_set_fields(sample)) - known:
+        of_kind = [line for line in lines if json.loads(line)["fact"] == kind]
+        known = {field for line in of_kind for field in list_set_fields(codec.decode(line))}
+        if not of_kind or set(list_set_fields(sample)) - known:
             lines.append(codec.encode(sample))
     GOLDEN.write_bytes(b"".join(line + b"\n" for line in lines))
 

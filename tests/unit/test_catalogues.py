@@ -13,6 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from moothall.app.panels import load_preset
 from moothall.app.protocols import load_protocols
 from moothall.codec.settings import KnownLanguage
+from moothall.domain.causes import Cause, state_cause
+from moothall.domain.facts import BudgetExhausted
 from moothall.domain.topic import Stakes
 from moothall.features.pipeline.files import load_pipeline
 from moothall.features.roundtable.project import read_guide
@@ -26,7 +28,7 @@ from moothall.locale.texts import (
     list_offered_languages,
 )
 from moothall.protocols.council.facts import ContributionType
-from moothall.reports.wording import explain_amount, explain_detail
+from moothall.reports.wording import explain_cause, format_amount
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.resolution import ConsensusType
 from moothall.scoring.strength import Strength
@@ -93,12 +95,12 @@ def test_files_that_are_not_translated_are_english() -> None:
 
 def test_a_detail_without_a_translation_is_shown_where_readers_are_shown_english() -> None:
     """M-11: recorded details are English."""
-    assert (
-        explain_detail("no answer by the deadline", "timeout", "de") == "no answer by the deadline"
-    )
-    assert explain_detail("boom: 17 !!", "error", "de") == "boom: 17 !!"
-    assert explain_detail("boom: 17 !!", "error", "zh") == ""
-    assert explain_amount("3 of 5 seconds", "de") == "3 of 5 seconds"
+    deadline, said = state_cause("deadline").cause, Cause(words="boom: 17 !!")
+    assert explain_cause(deadline, "timeout", "de") == "no answer by the deadline"
+    assert explain_cause(said, "error", "de") == "boom: 17 !!"
+    assert explain_cause(said, "error", "zh") == ""
+    exhausted = BudgetExhausted(budget="time", spent=3.25, limit=5)
+    assert format_amount(exhausted, "de") == "3.2 of 5.0 seconds"
 
 
 def test_a_language_without_words_is_refused_with_the_list() -> None:

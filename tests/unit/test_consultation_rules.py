@@ -9,6 +9,7 @@ from tests.unit.test_roundtable_rules import plan
 
 from moothall.codec.answers import parse_answer, read_answer
 from moothall.domain.budget import Usage
+from moothall.domain.causes import Cause
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
 from moothall.domain.effects import AnswerRules, Ask, Record, fold
 from moothall.domain.facts import (
@@ -197,7 +198,7 @@ def test_a_gate_refuses_all() -> None:
 
 def test_nobody_is_consulted_when_the_budget_is_spent() -> None:
     """C-6: the meeting comes to its end with what it has."""
-    room = Room().put(BudgetExhausted(budget="time", spent="60 s"))
+    room = Room().put(BudgetExhausted(budget="time", spent=9, limit=9))
     seen = [effect for effect in room.rules.decide(room.state) if isinstance(effect, Ask)]
     room.put(
         ConsultationRequested(
@@ -271,7 +272,7 @@ def test_a_seat_that_asks_on_after_a_refusal_is_lost_for_its_protocol() -> None:
     room = Room().put().requests(asks_for("nobody"))
     fault = room.rules.brief(room.state, room.ask).fault(asks_for("bob"))
     assert fault
-    room.put(SeatLost(ask=room.ask.id, seat=ADA, reason="malformed", detail=fault))
+    room.put(SeatLost(ask=room.ask.id, seat=ADA, reason="malformed", cause=Cause(words=fault)))
     assert room.state.inner.losses[ADA].times == 1
     assert room.ask.id == "2.speech.ada", "the conference asks once more, as for any loss"
 
@@ -308,7 +309,11 @@ def test_an_answer_that_cannot_be_recorded_is_not_used() -> None:
     """C-8"""
     room = Room().put().requests(asks_for()).advises()
     for _ in range(MAX_FILINGS):
-        room.put(SeatLost(ask=room.ask.id, seat=DIRECTOR.id, reason="error", detail="no room"))
+        room.put(
+            SeatLost(
+                ask=room.ask.id, seat=DIRECTOR.id, reason="error", cause=Cause(words="no room")
+            )
+        )
     assert ConsultationFailed(consultation=1, reason="unrecorded") in room.facts
     assert room.ask.id == "1~1.speech.ada"
     assert "Five." not in room.own

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.test_consultation_rules import START, Room, asks_for
 
 from moothall.domain.budget import Budget
+from moothall.domain.causes import Cause
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import CloseCalled, Entry, Fact, Language, SeatLost, SessionCancelled
 from moothall.domain.ids import SeatId, SessionId
@@ -65,7 +66,9 @@ class Question(Room):
 
 
 def _lose(room: Room) -> Fact:
-    return SeatLost(ask=room.ask.id, seat=room.ask.seat, reason="timeout", detail="<b>late</b>")
+    return SeatLost(
+        ask=room.ask.id, seat=room.ask.seat, reason="timeout", cause=Cause(words="<b>late</b>")
+    )
 
 
 def _answered() -> Room:

@@ -269,7 +269,9 @@ def test_an_advisor_who_passes_after_an_earlier_loss_abstains() -> None:
 
 
 @pytest.mark.parametrize(
-    "ends", [CloseCalled(), BudgetExhausted(budget="time", spent="all")], ids=["called", "budget"]
+    "ends",
+    [CloseCalled(), BudgetExhausted(budget="time", spent=9, limit=9)],
+    ids=["called", "budget"],
 )
 def test_an_advisor_that_was_never_asked_gave_no_word(ends: Fact) -> None:
     """D-3, D-8"""

@@ -338,7 +338,7 @@ def test_a_budget_breaks_the_seal() -> None:
     table = (
         debate(ADA, BOB)
         .says("ada", propose("yes", "SECRET"))
-        .put(BudgetExhausted(budget="tokens", spent="all"))
+        .put(BudgetExhausted(budget="tokens", spent=9, limit=9))
     )
     assert "SECRET" in table.brief("bob").shared
 

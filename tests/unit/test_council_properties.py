@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from moothall.codec.answers import build_reply
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, Budget
+from moothall.domain.causes import Cause
 from moothall.domain.effects import Ask
 from moothall.domain.facts import (
     BudgetExhausted,
@@ -305,7 +306,7 @@ class Sitting:
         )
         fault = snapshot.rules.brief(snapshot.state, ask).fault(said)
         if fault is not None:
-            return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
+            return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", cause=Cause(words=fault))
         return build_reply(snapshot.rules.forms[ask.kind], ask.id, ask.seat, said, FREE)
 
     def _allowed(self, snapshot: Snapshot, ask: Ask) -> Contribution:
@@ -370,7 +371,9 @@ class Sitting:
             )
             return SessionForked(source=SESSION, entry=1, swaps=(swap,))
         return self.data.draw(
-            st.sampled_from((CloseCalled(by="ada"), BudgetExhausted(budget="time", spent="all")))
+            st.sampled_from(
+                (CloseCalled(by="ada"), BudgetExhausted(budget="time", spent=9, limit=9))
+            )
         )
 
 

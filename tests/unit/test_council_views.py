@@ -25,6 +25,7 @@ from tests.support.play_council import (
 )
 
 from moothall.domain.budget import Usage
+from moothall.domain.causes import Cause
 from moothall.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -118,7 +119,7 @@ def _rich(language: Language) -> DeliberationRun:
             ask=held.ask("zoe").id,
             seat=SeatId("zoe"),
             reason="error",
-            detail="HTTP 503 | busy",
+            cause=Cause(words="HTTP 503 | busy"),
             usage=USAGE,
         )
     )
@@ -400,7 +401,7 @@ def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]
             ask=held.ask("cid").id,
             seat=SeatId("cid"),
             reason="malformed",
-            detail="SECRET is no choice",
+            cause=Cause(words="SECRET is no choice"),
         )
     )
     held.give_input("A word from outside.")
@@ -497,12 +498,12 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
         "budget": (
             table()
             .say(ada=propose("a"), bob=propose("b"))
-            .put(BudgetExhausted(budget="tokens", spent="9 of 9 tokens"))
+            .put(BudgetExhausted(budget="tokens", spent=9, limit=9))
             .say(ada=vote(), bob=vote()),
             "the token budget",
         ),
         "budget with nothing": (
-            table().put(BudgetExhausted(budget="time", spent="9 s")),
+            table().put(BudgetExhausted(budget="time", spent=9, limit=9)),
             "the time budget",
         ),
         "all lost at the vote": (
@@ -543,7 +544,11 @@ def _everywhere(words: str, against: float = 1.0) -> DeliberationRun:
         subject=Topic(category=words, options=(words, "other")),
     )
     held.says("ada", propose(words[:100], words, evidence=(words,)))
-    held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail=words))
+    held.put(
+        SeatLost(
+            ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", cause=Cause(words=words)
+        )
+    )
     held.says("bob", propose("other", words))
     held.give_input(words)
     held.say(

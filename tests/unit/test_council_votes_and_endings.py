@@ -227,7 +227,7 @@ def test_a_budget_ends_the_talk_and_what_is_on_the_table_is_voted_on(
     """D-7"""
     table = at(phase, opener)
     table.says("ada", propose("yes") if phase == "propose" else PASS)
-    table.put(BudgetExhausted(budget=budget, spent="all"))
+    table.put(BudgetExhausted(budget=budget, spent=9, limit=9))
     assert table.phase == (1, "vote")
     assert isinstance(table.last, PhaseBegun)
     assert table.last.candidates == ((2,) if phase == "propose" else (2, 3, 4))
@@ -238,7 +238,7 @@ def test_a_budget_ends_the_talk_and_what_is_on_the_table_is_voted_on(
 
 def test_a_budget_that_ends_before_anybody_proposed_leaves_no_decision() -> None:
     """D-7"""
-    closed = debate(ADA, BOB).put(BudgetExhausted(budget="money", spent="all")).closed
+    closed = debate(ADA, BOB).put(BudgetExhausted(budget="money", spent=9, limit=9)).closed
     assert (closed.reason, closed.motion, closed.carried, closed.consensus_type) == (
         "money",
         None,
@@ -248,7 +248,7 @@ def test_a_budget_that_ends_before_anybody_proposed_leaves_no_decision() -> None
     closed = (
         advisory(ADA, BOB)
         .says("bob", propose("no"))
-        .put(BudgetExhausted(budget="money", spent="all"))
+        .put(BudgetExhausted(budget="money", spent=9, limit=9))
         .closed
     )
     assert (closed.reason, closed.motion, closed.carried) == ("money", None, False)
@@ -259,7 +259,7 @@ def test_a_vote_that_was_begun_is_finished_whatever_the_budget() -> None:
     table = (
         at("vote", settings=CouncilSettings(rounds=3))
         .says("ada", vote("oppose"))
-        .put(BudgetExhausted(budget="tokens", spent="all"))
+        .put(BudgetExhausted(budget="tokens", spent=9, limit=9))
     )
     assert table.asked == ["4.vote.bob", "4.vote.cy"]
     assert table.say_for_all(vote("oppose")).closed.reason == "tokens"
@@ -271,7 +271,7 @@ def test_a_budget_that_runs_out_among_the_last_votes_is_not_why_it_ended(
 ) -> None:
     """D-7: all votes are there, and no other round would follow."""
     table = at("vote", settings=CouncilSettings(rounds=1)).says("ada", vote(last))
-    table.put(BudgetExhausted(budget="tokens", spent="all"))
+    table.put(BudgetExhausted(budget="tokens", spent=9, limit=9))
     assert table.say_for_all(vote(last)).closed.reason == "voted"
 
 
@@ -280,7 +280,7 @@ def test_a_budget_leaves_the_owner_its_decision() -> None:
     table = (
         at("argue", advisory)
         .says("bob", challenge(2))
-        .put(BudgetExhausted(budget="tokens", spent="all"))
+        .put(BudgetExhausted(budget="tokens", spent=9, limit=9))
     )
     assert table.asked == ["3.decide.ada"]
     assert table.says("ada", synthesize("yes", taken=(build_taken(5, "partly"),))).closed.carried
@@ -354,7 +354,9 @@ def test_a_budget_does_not_reopen_what_was_called_to_a_close() -> None:
     """D-3: the engine looks at the budget before it asks the rulebook what follows."""
     table = debate(ADA, BOB).says("ada", propose("yes"))
     assert (
-        table.put_at_once(CloseCalled(), BudgetExhausted(budget="time", spent="all")).closed.reason
+        table.put_at_once(
+            CloseCalled(), BudgetExhausted(budget="time", spent=9, limit=9)
+        ).closed.reason
         == "called"
     )
 
@@ -445,7 +447,8 @@ def test_a_cancelled_deliberation_asks_for_nothing(opener: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    "fact", [InputGiven(text="late"), CloseCalled(), BudgetExhausted(budget="time", spent="")]
+    "fact",
+    [InputGiven(text="late"), CloseCalled(), BudgetExhausted(budget="time", spent=9, limit=9)],
 )
 def test_what_comes_after_the_close_changes_nothing(fact: Fact) -> None:
     """D-3"""

@@ -268,7 +268,7 @@ def test_a_meeting_without_a_turn_budget_ends_all_the_same() -> None:
 @pytest.mark.parametrize("phase", ["blind", "intents", "speech"])
 def test_the_talk_ends_at_a_budget_whatever_it_was_doing(phase: str, budget: BudgetKind) -> None:
     """P-14"""
-    table = _at(phase).put(BudgetExhausted(budget=budget, spent="all"))
+    table = _at(phase).put(BudgetExhausted(budget=budget, spent=9, limit=9))
     assert _ended(table) == budget
     assert table.asked == ["1.draft.ada"]
 
@@ -308,7 +308,10 @@ def test_the_talk_ends_when_every_speaker_is_lost_in_two_turns() -> None:
         (lambda: quiet(MeetingRun(ADA, BOB).turn("ada", "Yes.")), "quiet"),
         (lambda: quiet(MeetingRun(ADA, BOB)), "nobody_spoke"),
         (lambda: MeetingRun(ADA, BOB, budget=Budget(turns=1)).turn("ada", "Yes."), "turns"),
-        (lambda: MeetingRun(ADA, BOB).put(BudgetExhausted(budget="money", spent="all")), "money"),
+        (
+            lambda: MeetingRun(ADA, BOB).put(BudgetExhausted(budget="money", spent=9, limit=9)),
+            "money",
+        ),
     ],
 )
 def test_the_conclusion_says_what_ended_the_talk(end: object, reason: str) -> None:

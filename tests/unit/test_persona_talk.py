@@ -348,7 +348,7 @@ def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(
     phase: str, budget: BudgetKind
 ) -> None:
     """P-7: the input is heard, the conclusion is written all the same."""
-    table = MeetingRun(ADA, BOB).put(BudgetExhausted(budget=budget, spent="all"))
+    table = MeetingRun(ADA, BOB).put(BudgetExhausted(budget=budget, spent=9, limit=9))
     if phase == "stands":
         table.drafts("ada")
     before = table.asked
@@ -381,7 +381,7 @@ def test_an_input_does_not_reopen_a_meeting_whose_budget_ran_out_during_the_conc
     """P-7, P-14: the engine announces a budget once; talking on would be without any limit."""
     table = (
         quiet(MeetingRun(ADA, BOB))
-        .put(BudgetExhausted(budget="money", spent="all"))
+        .put(BudgetExhausted(budget="money", spent=9, limit=9))
         .drafts("ada")
         .give_input("Wait.")
     )

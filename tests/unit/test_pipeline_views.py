@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.test_pipeline_rules import CHECK, MODEL, PAPER, START, Line
 
+from moothall.domain.causes import Cause
 from moothall.domain.facts import Entry, InputGiven, Language, SeatLost, SessionCancelled
 from moothall.domain.ids import SessionId
 from moothall.features.pipeline.plugin import PIPELINE
@@ -31,7 +32,12 @@ def _completed() -> Line:
     line = Line(MODEL, CHECK, PAPER).makes("y = x").judges("REJECTED", "- no units\n- no source")
     line.makes("y = x + 1").judges("APPROVED", "It holds.").put(InputGiven(text="Keep it short."))
     line.put(
-        SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail="HTTP 503 | busy")
+        SeatLost(
+            ask=line.ask.id,
+            seat=line.ask.seat,
+            reason="error",
+            cause=Cause(words="HTTP 503 | busy"),
+        )
     )
     return line.makes("# The paper\n\nDemand grows by **one** a day.")
 
@@ -144,9 +150,9 @@ def test_the_terminal_shows_the_result_or_why_there_is_none(name: str, lines: li
 def test_what_agents_make_is_no_markup_of_the_page() -> None:
     evil = "<script>alert(1)</script>"
     line = Line(MODEL, replace(CHECK, on_reject="stop")).put(InputGiven(text=evil)).makes(evil)
-    line.put(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail=evil)).judges(
-        "REJECTED", evil
-    )
+    line.put(
+        SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", cause=Cause(words=evil))
+    ).judges("REJECTED", evil)
     page = PIPELINE.export(_tell(line), "html")
     assert "<script" not in page
     # Input, artefact, verdict (in short and in the timeline), detail of the loss.

@@ -558,7 +558,7 @@ def test_an_input_key_is_remembered_for_a_while() -> None:
 
 def test_the_desk_knows_that_a_budget_or_the_session_has_ended() -> None:
     session_state = _session_state(
-        (0, BudgetExhausted(budget="money", spent="all")), (1, SessionCancelled(reason="x"))
+        (0, BudgetExhausted(budget="money", spent=9, limit=9)), (1, SessionCancelled(reason="x"))
     )
     assert (session_state.exhausted, session_state.closed) == (
         "money",

@@ -331,7 +331,9 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
             "its owner called for the end",
         ),
         (
-            ConferenceRun(build_seat("ada")).put(BudgetExhausted(budget="tokens", spent="9")),
+            ConferenceRun(build_seat("ada")).put(
+                BudgetExhausted(budget="tokens", spent=9, limit=9)
+            ),
             "the token budget",
         ),
         (

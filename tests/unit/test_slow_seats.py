@@ -6,10 +6,12 @@ import pytest
 
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget, Usage
+from moothall.domain.causes import Cause
 from moothall.domain.facts import (
     AsksSent,
     AsksWithdrawn,
     Fact,
+    SeatCause,
     SeatsSwapped,
     SessionParked,
     SessionResumed,
@@ -24,7 +26,7 @@ from moothall.features.persona.rules import RULES
 ADA, BOB = SeatId("ada"), SeatId("bob")
 ASK = AskId("1.intent.ada")
 START = datetime(2026, 11, 15, 12, tzinfo=UTC)
-PARKED = SessionParked(reason="ada: silent", seats=(ADA,))
+PARKED = SessionParked(seats=(ADA,), causes=(SeatCause(seats=(ADA,), cause=Cause(words="silent")),))
 WRITER = RecordWriter(FactCodec(RULES.kinds), [RULES])
 
 

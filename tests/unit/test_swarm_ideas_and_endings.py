@@ -303,7 +303,7 @@ def test_the_time_budget_ends_the_run_with_a_partial_report() -> None:
     """S-1: --timeout."""
     run = SwarmRun(build_swarm_plan(3))
     run.step()
-    run.step(BudgetExhausted(budget="time", spent="60 minutes"))
+    run.step(BudgetExhausted(budget="time", spent=9, limit=9))
     assert run.facts(SwarmClosed)[0].reason == "time"
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
+from moothall.domain.facts import SessionParked
 from moothall.domain.ids import SeatId, SessionId, find_asked_seat
 from moothall.domain.seeded_random import random_unit
 from moothall.engine.engine import Engine
@@ -31,7 +32,7 @@ Delays = Callable[[int], Iterator[float]]
 OnClosed = Callable[[SessionId], Awaitable[object]]
 """Called for each session that a runner has ended."""
 
-OnParked = Callable[[str, float], None]
+OnParked = Callable[[SessionParked, float], None]
 """Receives why a session is parked, and in how many seconds it is tried again."""
 
 
@@ -84,7 +85,7 @@ async def run_through_outages(
             if delay <= 0:
                 return snapshot
             if on_parked is not None:
-                on_parked(snapshot.session_state.parked.reason, delay)
+                on_parked(snapshot.session_state.parked, delay)
             await asyncio.sleep(delay)
             snapshot = await engine.load_snapshot(session)
             if not await explain_unready_seats(snapshot, seating):

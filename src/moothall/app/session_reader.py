@@ -46,7 +46,7 @@ class ReadSession(NamedTuple):
         why = (
             {}
             if timeline.shared_state.is_sealed
-            else {loss.seat: loss.detail for loss in timeline.losses}
+            else {loss.seat: str(loss.cause) for loss in timeline.losses}
         )
         pending = timeline.session_state.pending if timeline.closed is None else ()
         return replace(

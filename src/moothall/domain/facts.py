@@ -29,6 +29,7 @@ from moothall.domain.budget import (
     ToolRules,
     Usage,
 )
+from moothall.domain.causes import NO_CAUSE, Cause
 from moothall.domain.consult import ConsultRules
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
@@ -200,7 +201,7 @@ class SeatLost(Fact):
     ask: AskId
     seat: SeatId
     reason: Loss
-    detail: str = ""
+    cause: Cause = NO_CAUSE
     usage: Usage = FREE
 
 
@@ -253,7 +254,8 @@ class BudgetExhausted(Fact):
     """A limit was reached; the protocol decides how the session ends."""
 
     budget: BudgetKind
-    spent: str
+    spent: float
+    limit: float
 
 
 @add_kind(CORE_KINDS, "session_resumed")
@@ -265,12 +267,26 @@ class SessionResumed(Fact):
 class SessionParked(Fact):
     """An outage left too few seats to decide fairly: nothing is asked, lost or concluded until the session is resumed.
 
-    `seats` cannot be asked now, and `reason` says why. `usage` is what their failed asks cost; those are put again later.
+    `seats` cannot be asked now; `causes` say why, for those that were tried. `usage` is what their failed asks cost; those are
+    put again later.
     """
 
-    reason: str
     seats: tuple[SeatId, ...]
+    causes: tuple["SeatCause", ...]
     usage: Usage = FREE
+
+    @property
+    def reason(self) -> str:
+        """Why, in English: `ada, bob: no key; cy: no model`."""
+        return "; ".join(f"{', '.join(each.seats)}: {each.cause}" for each in self.causes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatCause:
+    """Why seats cannot be asked: those with the same cause together."""
+
+    seats: tuple[SeatId, ...]
+    cause: Cause
 
 
 @add_kind(CORE_KINDS, "seats_swapped")

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from moothall.domain.budget import FREE
-from moothall.domain.dictionaries import group_pairs
-from moothall.domain.facts import OUTAGES, Fact, SeatLost, SessionParked
+from moothall.domain.causes import Cause, CauseCode, find_cause, state_cause
+from moothall.domain.facts import OUTAGES, Fact, SeatCause, SeatLost, SessionParked
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
@@ -18,7 +18,6 @@ from moothall.ports.participant import Participant, ProbedParticipant
 
 PROBE_SECONDS = 30.0
 """How long a participant may take to say whether it is ready, beside one that is out; its own requests have shorter deadlines."""
-MAX_REASON_LENGTH = 500
 log = logging.getLogger("moot")
 OVER_SECONDS: Final = 10.0
 """An outage is over when nobody noticed it for so long; everything that waits for a ledger looks more often."""
@@ -124,7 +123,7 @@ async def _check_ready(participant: Participant, seconds: float, *, is_outage: b
                 return await participant.probe()
             return await participant.ready()
     except TimeoutError:
-        return f"no answer within {seconds:.0f} s"
+        return state_cause("silent", seconds=f"{seconds:.0f}")
     except Exception as error:  # noqa: BLE001 - a participant is other people's code
         return f"{type(error).__name__}: {error}"
 
@@ -136,17 +135,33 @@ def build_parking(
 
     `shared` are seats that the participant of a held one fills, `unready` those that said themselves why they cannot be asked.
     """
-    causes = (*((fact.seat, fact.detail or fact.reason) for fact in held), *unready.items())
-    seats_of = group_pairs((one_line(cause), seat) for seat, cause in causes)
-    reason = "; ".join(
-        f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items()
-    )
+    causes: dict[str, Cause] = {}
+    seats_of: dict[str, list[SeatId]] = {}
+    for seat, cause in _list_causes(held, unready):
+        sentence = one_line(str(cause))
+        causes.setdefault(sentence, cause)
+        seats_of.setdefault(sentence, [])
+        if seat not in seats_of[sentence]:
+            seats_of[sentence].append(seat)
     seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *sorted(shared), *unready)))
     return SessionParked(
-        reason=reason[:MAX_REASON_LENGTH],
         seats=seats,
+        causes=tuple(
+            SeatCause(seats=tuple(seats_of[sentence]), cause=cause)
+            for sentence, cause in causes.items()
+        ),
         usage=sum((fact.usage for fact in held), FREE),
     )
+
+
+def _list_causes(
+    held: Sequence[SeatLost], unready: Mapping[SeatId, str]
+) -> Iterator[tuple[SeatId, Cause]]:
+    for fact in held:
+        code: CauseCode = "rejected_key" if fact.reason == "rejected_key" else "out"
+        yield fact.seat, fact.cause or Cause(code=code)
+    for seat, sentence in unready.items():
+        yield seat, find_cause(sentence)
 
 
 class OutageLog:

@@ -10,6 +10,7 @@ from moothall.codec.non_answers import drop_choice_label, find_yes_or_no
 from moothall.codec.person_asks import interpret_plain_text
 from moothall.domain import facts
 from moothall.domain.budget import FREE
+from moothall.domain.causes import find_cause
 from moothall.domain.effects import AnswerRules, Ask, Brief, fold
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.limits import validate_value
@@ -163,7 +164,7 @@ class OutsideAnswers(Sessions):
                     ask=ask.id,
                     seat=seat,
                     reason=reason,
-                    detail=fix_surrogates(detail)[:MAX_REASON_LENGTH],
+                    cause=find_cause(detail),
                 )
                 lost, written = self._writer.write(before.snapshot, self.context.clock.now(), fact)
                 # The entry just written sets `ran_at` to now, so no pause is left to record.

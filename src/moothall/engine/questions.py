@@ -10,11 +10,12 @@ from typing import Final
 from moothall.codec.answers import build_reply
 from moothall.codec.non_answers import drop_choice_label, find_yes_or_no
 from moothall.domain.budget import FREE, Usage
+from moothall.domain.causes import find_cause, state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import ASKED_BACK, UNCOUNTED, Fact, Loss, SeatLost, ToolUsed
 from moothall.domain.ids import AskId
 from moothall.domain.roster import parse_kind
-from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.domain.safe_text import one_line
 from moothall.engine.context import EngineContext, SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer, MootError
@@ -35,7 +36,6 @@ log = logging.getLogger("moot")
 
 Response = Answer | NoAnswer
 
-MAX_DETAIL_LENGTH: Final = 500
 
 CANCELLED: Final = frozenset(("timeout", "withdrawn", "stopped"))
 """Why the run loop ends an ask, for the metrics."""
@@ -184,7 +184,7 @@ class Questions:
             # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.
             if task is None or task.cancelling():
                 raise
-            return NoAnswer(reason="error", detail="it cancelled itself")
+            return NoAnswer(reason="error", detail=state_cause("cancelled"))
         except MootError as error:
             return NoAnswer(
                 reason=error.loss if isinstance(error, BadAnswer) else "error", detail=str(error)
@@ -258,9 +258,8 @@ def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Res
                     origin=origin,
                 )
             case NoAnswer(reason=reason, detail=detail, usage=usage):
-                fact = SeatLost(
-                    ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage
-                )
+                cause = find_cause(detail)
+                fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, cause=cause, usage=usage)
             case _:
                 raise BadAnswer(
                     f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}"
@@ -268,7 +267,8 @@ def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Res
         writer.check(fact)
     except BadAnswer as error:
         # No usage here: the value that carries it is the one that failed validation.
-        return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error)))
+        fault = find_cause(str(error))
+        return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", cause=fault)
     return fact
 
 
@@ -278,7 +278,3 @@ def _with_its_time(brief: Brief, snapshot: Snapshot) -> Brief:
     if pending is None or not pending.seconds:
         return brief
     return replace(brief, ask=replace(brief.ask, patience=max(0.0, pending.seconds)))
-
-
-def _shorten(detail: str) -> str:
-    return fix_surrogates(str(detail))[:MAX_DETAIL_LENGTH]

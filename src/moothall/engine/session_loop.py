@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
+from moothall.domain.causes import find_cause, state_cause
 from moothall.domain.effects import Ask
 from moothall.domain.facts import AsksSent, Fact, SeatLost, SessionResumed, ToolUsed
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
@@ -326,7 +327,7 @@ class SessionRun:
                     ask,
                     NoAnswer(
                         reason="gave_up",
-                        detail=f"put {MAX_ATTEMPTS} times, each time the process ended",
+                        detail=state_cause("crashed", times=MAX_ATTEMPTS),
                     ),
                 )
                 continue
@@ -551,12 +552,13 @@ class SessionRun:
         """Return the loss of an ask whose deadline has passed, with what its requests cost: a provider charges for them."""
         seat = self.snapshot.session_state.seat(find_asked_seat(ask)).id
         participant: object = self._participants.get(seat)
-        detail = NO_ANSWER
+        detail: str = NO_ANSWER
         if isinstance(participant, SlowParticipant) and wanted is not None:
             seconds = pending.seconds or wanted.patience
             detail = participant.explain_silence(replace(wanted, patience=seconds))
         usage = self._questions.estimate_usage(ask)
-        return SeatLost(ask=ask, seat=seat, reason="timeout", detail=detail, usage=usage)
+        cause = find_cause(detail)
+        return SeatLost(ask=ask, seat=seat, reason="timeout", cause=cause, usage=usage)
 
     async def _listen(self) -> None:
         while True:

@@ -126,12 +126,15 @@ def find_exceeded_budget(
     kind = find_exhausted_limit(budget, spent)
     if kind is None:
         return None
-    amounts = {
-        "tokens": f"{spent.tokens} of {budget.tokens} tokens",
-        "money": f"{spent.cost / 1e6:.4f} of {(budget.money or 0) / 1e6:.4f} US dollars",
-        "time": f"{spent.seconds:.1f} of {budget.seconds} seconds",
-    }
-    return BudgetExhausted(budget=kind, spent=amounts[kind])
+    match kind:
+        case "tokens":
+            return BudgetExhausted(budget=kind, spent=spent.tokens, limit=budget.tokens or 0)
+        case "money":
+            dollars, limit = spent.cost / 1e6, (budget.money or 0) / 1e6
+            return BudgetExhausted(budget=kind, spent=round(dollars, 6), limit=round(limit, 6))
+        case "time":
+            seconds = round(spent.seconds, 1)
+            return BudgetExhausted(budget=kind, spent=seconds, limit=budget.seconds or 0.0)
 
 
 def compute_patience(snapshot: Snapshot, ask: Ask, *, is_outside: bool) -> float:

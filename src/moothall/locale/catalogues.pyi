@@ -473,13 +473,16 @@ class LanguageText(Texts):
 LANGUAGE: Catalogue[LanguageText]
 
 class LossDetailsText(Texts):
-    status: str
     outage: str
     cause: str
     between_causes: str
+    quoted: str
+    remedied: str
     amount: str
     units: Mapping[str, str]
+    optional: Mapping[str, str]
     details: Mapping[str, str]
+    remedies: Mapping[str, str]
 
 LOSS_DETAILS: Catalogue[LossDetailsText]
 

@@ -16,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
 from moothall.codec.schemas import build_user_prompt
+from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, is_web_address, one_line, split_address
@@ -263,7 +264,8 @@ class A2aParticipant:
                     raise AgentFault("malformed", f"{url} answers with more than {most} bytes")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as cause:
             raise AgentFault(
-                "unreachable", f"{url} cannot be reached: {cause or type(cause).__name__}"
+                "unreachable",
+                state_cause("not_reached", str(cause) or type(cause).__name__, name=url),
             ) from cause
         try:
             document: object = json.loads(data)

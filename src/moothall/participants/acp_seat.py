@@ -19,6 +19,7 @@ from uuid import uuid4
 from moothall.codec.schemas import build_correction, build_user_prompt
 from moothall.disk.private import write_atomically
 from moothall.domain.budget import FREE
+from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import MissingExtra, UnknownPlatform, describe_install
@@ -115,7 +116,9 @@ class AcpParticipant:
                 raise AgentFault(cause.reason, f"{self._recipe.name}: {cause}") from cause
             except OSError as cause:
                 raise AgentFault(
-                    "unreachable", f"{self._recipe.acp[0]} cannot be run: {cause.strerror}", FREE
+                    "unreachable",
+                    state_cause("not_run", cause.strerror or "", name=self._recipe.acp[0]),
+                    FREE,
                 ) from cause
 
         async with self._asking:

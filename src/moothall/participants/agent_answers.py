@@ -20,11 +20,12 @@ class AgentFault(Exception):
     def __init__(self, reason: Loss, detail: str, usage: Usage = ONE_CALL) -> None:
         super().__init__(detail)
         self.reason: Loss = reason
+        self.detail = detail
         self.usage = usage
 
     def to_no_answer(self, before: Usage = FREE) -> NoAnswer:
         """Return the loss of its seat, with the usage of the calls before."""
-        return NoAnswer(reason=self.reason, detail=str(self), usage=before + self.usage)
+        return NoAnswer(reason=self.reason, detail=self.detail, usage=before + self.usage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

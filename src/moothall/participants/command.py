@@ -17,6 +17,7 @@ from moothall.codec.answers import Reading, parse_answer, read_answer
 from moothall.codec.schemas import build_correction, build_user_prompt, get_own_schema
 from moothall.disk.private import make_private_folder, write_atomically
 from moothall.domain.budget import FREE, MAX_STATED_DOLLARS, Usage, read_tokens
+from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, one_line
@@ -31,11 +32,14 @@ from moothall.participants.recipes import Output, Recipe, build_environ
 from moothall.participants.subprocess_runner import ProcessResult, run_program
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
-FAILED: Final = "it failed"
 MAX_STARTS: Final = 200
 MAX_SESSION_LENGTH: Final = 200
 MAX_ARGUMENT_LENGTH: Final = 120_000
 """The most bytes of one argument (Linux accepts 128 KiB)."""
+
+
+class ProgramFailed(ValueError):
+    """A program says in its output that it failed, and why."""
 
 
 def fill_arguments(
@@ -57,7 +61,7 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
     documents = _parse_documents(recipe.output, text)
     fault = _find_last_value(documents, recipe.faults)
     if fault is not None:
-        raise ValueError(f"{FAILED}: {str(fault)[:200]}")
+        raise ProgramFailed(f"it failed: {str(fault)[:200]}")
     answer = _find_last_value(documents, recipe.texts)
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
@@ -276,7 +280,13 @@ class CommandParticipant:
         done = await self._start(argv, prompt, session)
         if done.code != 0:
             raise AgentFault(
-                "error", f"{self._recipe.name} ended with {done.code}{self._explain_failure(done)}"
+                "error",
+                state_cause(
+                    "ended_with",
+                    self._explain_failure(done),
+                    name=self._recipe.name,
+                    code=done.code,
+                ),
             )
         try:
             return parse_output(self._recipe, done.out)
@@ -294,20 +304,23 @@ class CommandParticipant:
                 "unreachable" if isinstance(cause, FileNotFoundError | PermissionError) else "error"
             )
             raise AgentFault(
-                reason, f"{self._recipe.argv[0]} cannot be run: {cause.strerror}", FREE
+                reason,
+                state_cause("not_run", cause.strerror or "", name=self._recipe.argv[0]),
+                FREE,
             ) from cause
         if done.is_flooded:
-            raise AgentFault("error", f"{self._recipe.name} printed too much and was stopped")
+            raise AgentFault("error", state_cause("printed_too_much", name=self._recipe.name))
         return done
 
     def _explain_failure(self, done: ProcessResult) -> str:
         """Return the program's own explanation of its failure, from its output or its errors."""
-        explanation = _format_complaint(done)
         try:
             parse_output(self._recipe, done.out)
-        except ValueError as cause:
-            explanation = str(cause) if str(cause).startswith(FAILED) else explanation
-        return f": {explanation}" if explanation else ""
+        except ProgramFailed as cause:
+            return str(cause)
+        except ValueError:
+            pass
+        return _format_complaint(done)
 
     def _build_prompt(self, brief: Brief, complaint: str) -> str:
         # A C string ends at NUL, and a lone surrogate cannot be encoded.

@@ -16,6 +16,7 @@ from moothall.codec.answers import read_answer
 from moothall.codec.field_values import is_free_text
 from moothall.codec.schemas import build_brief_schema, build_wire_schema, get_own_schema
 from moothall.domain.budget import FREE, Usage
+from moothall.domain.causes import state_cause
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import model_seed, random_unit
@@ -74,7 +75,7 @@ class EmbeddedParticipant:
         if small and brief.language == "zh":
             return NoAnswer(
                 reason="refused",
-                detail="the embedded model speaks no Chinese; give this seat another platform",
+                detail=state_cause("no_chinese"),
             )
         if not small:
             return await self._answer_in_full(brief, on_text)

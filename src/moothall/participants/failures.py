@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from moothall.domain.causes import CauseCode, CauseSentence, state_cause
 from moothall.domain.facts import Loss
 
 MAX_MESSAGE_LENGTH: Final = 300
@@ -98,9 +99,25 @@ def to_loss(kind: FailureKind) -> Loss:
     return _LOSSES.get(kind, "unreachable")
 
 
-def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> str:
+def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> CauseSentence:
     """Explain what went wrong, with the remedy if there is one; never with the key."""
-    return scrub_secret(_explain_unscrubbed(failure, whom), whom.secret)
+    # Scrubbed before it is cut: half a key would not be recognised any more.
+    message = scrub_secret(failure.message, whom.secret)[:MAX_MESSAGE_LENGTH].rstrip(". ")
+    code = _find_code(failure, whom)
+    if code in _WITHOUT_MESSAGE:
+        message = ""
+    wait = None if failure.retry_after is None else f"{failure.retry_after:g}"
+    is_ollama = code == "no_chat_model" and whom.name == "ollama"
+    return state_cause(
+        code,
+        message,
+        name=whom.name,
+        key=whom.variable,
+        status=failure.status,
+        address=whom.address,
+        wait=wait,
+        fetch="ollama pull llama3.2" if is_ollama else None,
+    )
 
 
 def scrub_secret(text: str, secret: str | None) -> str:
@@ -110,42 +127,32 @@ def scrub_secret(text: str, secret: str | None) -> str:
     return text.replace(secret, "[key]")
 
 
-_EXPLANATIONS: Final[Mapping[FailureKind, str]] = {
-    FailureKind.NO_KEY: "{name} needs a key: set {variable} or choose another --seat",
-    FailureKind.NO_PACKAGE: "models of {name} need another package: {message}",
-    FailureKind.AUTH: "{name} rejected the key in {variable}{status}: {message}; set a valid key or choose another --seat",
-    FailureKind.QUOTA: "{name} says that the account is out of credit{status}: {message}; top it up or choose another --seat",
-    FailureKind.NOT_FOUND: "{name} has no such model or address{status}: {message}; check the model's name",
-    FailureKind.NO_MODEL: "{name} has no model to ask: {message}",
-    FailureKind.REJECTED: "{name} would not take the request{status}: {message}",
-    FailureKind.RATE_LIMITED: "{name} is over its rate limit{status}: {message}{wait}",
-    FailureKind.REFUSED: "the model declined: {message}",
-    FailureKind.UNREACHABLE: "{name} cannot be reached: {message}; check the network or choose another --seat",
-    FailureKind.BROKEN: "the connection to {name} broke off: {message}",
-    FailureKind.SERVER: "{name} failed{status}: {message}",
+_CODES: Final[Mapping[FailureKind, CauseCode]] = {
+    FailureKind.NO_KEY: "needs_key",
+    FailureKind.NO_PACKAGE: "no_package",
+    FailureKind.AUTH: "rejects_key",
+    FailureKind.QUOTA: "no_credit",
+    FailureKind.NOT_FOUND: "no_model",
+    FailureKind.NO_MODEL: "no_chat_model",
+    FailureKind.REJECTED: "not_taken",
+    FailureKind.RATE_LIMITED: "rate_limit",
+    FailureKind.REFUSED: "declined",
+    FailureKind.UNREACHABLE: "not_reached",
+    FailureKind.BROKEN: "broke_off",
+    FailureKind.SERVER: "failed",
 }
 """What went wrong; of any other failure the message says it."""
+_WITHOUT_MESSAGE: Final = frozenset({"needs_key", "no_server", "cut_off"})
 
 
-def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
-    text = _EXPLANATIONS.get(failure.kind, "{message}")
+def _find_code(failure: ModelFailure, whom: ModelEndpoint) -> CauseCode:
     if failure.kind == FailureKind.AUTH and whom.variable is None:
-        text = "{name} wants a key{status}: {message}; name the variable that holds it with ?key=VARIABLE"
-    elif failure.kind == FailureKind.NO_MODEL and whom.name == "ollama":
-        text += "; fetch one: ollama pull llama3.2"
-    elif failure.kind == FailureKind.UNREACHABLE and whom.address is not None:
-        text = "nothing answers at {address}: is the server running?"
-    return text.format(
-        name=whom.name,
-        address=whom.address,
-        variable=whom.variable,
-        status="" if failure.status is None else f" ({failure.status})",
-        # Scrubbed before it is cut: half a key would not be recognised any more.
-        message=scrub_secret(failure.message, whom.secret)[:MAX_MESSAGE_LENGTH].rstrip(". "),
-        wait=""
-        if failure.retry_after is None
-        else f"; it asks for {failure.retry_after:g} s of patience",
-    )
+        return "wants_key"
+    if failure.kind == FailureKind.UNREACHABLE and whom.address is not None:
+        return "no_server"
+    if failure.is_cut:
+        return "cut_off"
+    return _CODES.get(failure.kind, "said")
 
 
 def translate_error(error: Exception) -> ModelFailure:

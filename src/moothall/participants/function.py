@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from moothall.codec.answers import read_answer
+from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
@@ -39,7 +40,7 @@ class FunctionParticipant:
         if said is None:
             return NoAnswer(
                 reason="refused",
-                detail="the function returned None; return text, or the fields of the answer",
+                detail=state_cause("returned_none"),
             )
         if isinstance(said, Answer | NoAnswer):
             return said

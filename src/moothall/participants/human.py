@@ -9,6 +9,7 @@ from typing import Final
 from moothall.codec import person_asks
 from moothall.codec.answers import Reading, WordedAnswer, read_answer
 from moothall.codec.non_answers import is_blank
+from moothall.domain.causes import state_cause
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
@@ -319,11 +320,11 @@ class HumanParticipant:
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._ask is None:
-            return NoAnswer(reason="unreachable", detail="there is no terminal to ask a person at")
+            return NoAnswer(reason="unreachable", detail=state_cause("no_terminal"))
         # Two human seats at one terminal are asked one after the other, not alternately question by question.
         async with self._one_seat:
             raw = await self._interview.ask_for_answer(self._ask, brief)
         if raw is None:
-            return NoAnswer(reason="refused", detail="the person left")
+            return NoAnswer(reason="refused", detail=state_cause("person_left"))
         read: Reading = read_answer(brief, raw)
         return Answer(said=read.said, corrections=read.mends, origin=name_local_door())

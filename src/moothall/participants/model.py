@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moothall.codec.answers import Reading, read_answer
 from moothall.codec.schemas import build_request_schema, build_user_prompt
+from moothall.domain.causes import CauseCode, state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import OUTAGES
 from moothall.domain.safe_text import compile_late, one_line, split_address
 from moothall.errors import AnswerRefused, BadAnswer, describe_install
-from moothall.locale.catalogues import LOSS_DETAILS, PARTICIPANT_PROMPT
-from moothall.locale.texts import DEFAULT_LANGUAGE
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.participants import model_request, provider_limits
 from moothall.participants.failures import (
     FailureKind,
@@ -68,7 +68,7 @@ _NAME_PARTS: Final = compile_late(r"[a-z]+[0-9]*|[0-9]+")
 
 MORE_PATIENCE: Final = 5
 """How many times as patient it is advised to be with a model that did not answer in time."""
-_SILENCES: Final = {
+_SILENCES: Final[Mapping[tuple[bool, bool], CauseCode]] = {
     (True, True): "slow_more_alone",
     (True, False): "slow_more",
     (False, True): "slow_alone",
@@ -155,7 +155,7 @@ class ModelParticipant:
                 )
         except ModelFailure as failure:
             if failure.kind is FailureKind.TIMEOUT:
-                detail = self.explain_silence(brief.ask)
+                detail: str = self.explain_silence(brief.ask)
             else:
                 detail = explain_failure(failure, self._describe_endpoint())
             return NoAnswer(reason=to_loss(failure.kind), detail=detail, usage=asking.usage)
@@ -233,11 +233,10 @@ class ModelParticipant:
         place = split_address(endpoint.address or "").netloc if has_address else endpoint.name
         # On a server that others may share, or that is told to do more at once, one at a time is faster for each.
         helps_alone = has_address and self._account.at_once != 1
-        words = LOSS_DETAILS[DEFAULT_LANGUAGE].details
-        sentence = words[_SILENCES[bool(ask.timed_by), helps_alone]]
         digits = 1 if ask.patience < 1 else 0
         more = MORE_PATIENCE * max(1.0, ask.patience)
-        return sentence.format(
+        return state_cause(
+            _SILENCES[bool(ask.timed_by), helps_alone],
             name=f"{self._name} at {place}" if self._name else place,
             seconds=f"{ask.patience:.{digits}f}",
             setting=ask.timed_by,
@@ -248,9 +247,8 @@ class ModelParticipant:
     def _explain_unready(self, failure: ModelFailure) -> str:
         self._missing = failure.message if failure.kind is FailureKind.NO_PACKAGE else ""
         if failure.kind is FailureKind.TIMEOUT:
-            return (
-                f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
-            )
+            seconds = f"{self._pace.preflight:g}"
+            return state_cause("no_answer", name=self._describe_endpoint().name, seconds=seconds)
         return explain_failure(failure, self._describe_endpoint())
 
     async def aclose(self) -> None:

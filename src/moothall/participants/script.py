@@ -41,6 +41,7 @@ from typing import Any, Final, Literal, get_args
 
 from moothall.codec.answers import parse_answer, read_answer
 from moothall.disk.text_files import parse_toml, read_text_file
+from moothall.domain.causes import state_cause
 from moothall.domain.effects import AnswerForm, Brief
 from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId
@@ -228,11 +229,16 @@ class ScriptParticipant:
         if item is None:
             return NoAnswer(
                 reason="error",
-                detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}",
+                detail=state_cause(
+                    "script_ended",
+                    name=self._path.name,
+                    kind=brief.form.kind,
+                    turn=brief.ask.turn,
+                ),
             )
         await self._pause(brief, item)
         if "fail" in item:
-            return NoAnswer(reason=item["fail"], detail="scripted")
+            return NoAnswer(reason=item["fail"], detail=state_cause("scripted"))
         answer = (
             item["raw"] if "raw" in item else self._references.resolve(_strip_controls(item), brief)
         )

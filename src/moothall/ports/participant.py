@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from moothall.domain.budget import FREE, Usage
+from moothall.domain.causes import state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Loss, ToolUsed
 
@@ -28,7 +29,7 @@ ON_TOOL: ContextVar[Callable[[ToolUsed], None] | None] = ContextVar("moot_on_too
 
 ASKED_IN: ContextVar[str] = ContextVar("moot_asked_in", default="")
 """The session whose ask is being answered; "" where nobody is asked."""
-NO_ANSWER: Final = "no answer by the deadline"
+NO_ANSWER: Final = state_cause("deadline")
 """Why a seat was lost whose time was over, where its participant says nothing better."""
 CAPACITY_SHARE = 0.1
 """How much of a minute's allowance may be spent at once. The rest flows in evenly: no minute has more than the allowance."""
@@ -94,6 +95,7 @@ class NoAnswer:
 
     reason: Loss
     detail: str = ""
+    """Why, in one sentence. One of `state_cause` is put into the language of the session; any other is a quotation."""
     usage: Usage = FREE
 
 
@@ -107,7 +109,10 @@ class Participant(Protocol):
         """
 
     async def ready(self) -> str | None:
-        """Return what prevents this participant from working, in one sentence with the remedy; None if nothing does."""
+        """Return what prevents this participant from working, in one sentence with the remedy; None if nothing does.
+
+        As with `NoAnswer.detail`, one of `state_cause` can be said in any language.
+        """
 
 
 @runtime_checkable

@@ -32,7 +32,7 @@ from moothall.reports.quotations import (
 )
 from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
 from moothall.reports.wording import (
-    explain_detail,
+    explain_cause,
     format_mends,
     format_money,
     format_parking,
@@ -620,7 +620,7 @@ def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Bl
             words.losses[each.reason],
             # The fault of a malformed answer may quote it.
             (sealed if each.reason == "malformed" else "")
-            or explain_detail(each.detail, each.reason, words.language)
+            or explain_cause(each.cause, each.reason, words.language)
             or "–",
         )
         for each in timeline.losses

@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from moothall.domain import facts
 from moothall.domain.budget import FREE, Spent
+from moothall.domain.causes import Cause
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, SessionStatus
 from moothall.domain.ids import USER, SeatId, SessionId, find_asked_seat, parse_ask_kind
@@ -31,7 +32,12 @@ class LossLine:
     seat: SeatId
     asked_for: str
     reason: facts.Loss
-    detail: str
+    cause: Cause
+
+    @property
+    def detail(self) -> str:
+        """The cause in English."""
+        return str(self.cause)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +235,7 @@ class SessionTimeline:
                     seat=fact.seat,
                     asked_for=kind,
                     reason=fact.reason,
-                    detail=fact.detail,
+                    cause=fact.cause,
                 )
             )
             self.lost_since = self.lost_since or entry.seq

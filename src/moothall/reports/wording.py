@@ -1,20 +1,26 @@
 """Sentences, figures and small charts that the views of all protocols share.
 
-The ledger keeps every detail of a loss as it was, for export and verification (M-11). An English session shows it. Another one
-shows the translation, where it is one of the sentences of `loss_details`. Anything else (a provider's message, a fault of form)
-is shown only where readers of that language are shown English: the cause itself is translated, and the record has the rest.
+The ledger keeps the cause of a loss as a code, and every language has a sentence for it (M-11). What a provider or a program wrote
+of it is a quotation: it is shown where it is in the session's language, or where readers of that language are shown English.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Final, Self
 
 from moothall.domain.budget import BudgetKind, Spent
-from moothall.domain.facts import BudgetExhausted, Fact, Language, Loss, SeatLost, SessionParked
-from moothall.domain.safe_text import compile_late, one_line, strip_control
+from moothall.domain.causes import Cause, word_cause
+from moothall.domain.facts import (
+    BudgetExhausted,
+    Fact,
+    Language,
+    Loss,
+    SeatCause,
+    SeatLost,
+    SessionParked,
+)
+from moothall.domain.safe_text import one_line, strip_control
 from moothall.locale.catalogues import LANGUAGE, LOSS_DETAILS, SharedReportText
-from moothall.locale.texts import DEFAULT_LANGUAGE
+from moothall.locale.texts import detect_language
 
 BAR_WIDTH: Final = 20
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
@@ -38,91 +44,47 @@ def format_percent(value: float | None) -> str:
     return "–" if value is None else f"{value * 100:.0f} %"
 
 
-_CHINESE: Final = compile_late(r"[\u3400-\u9fff]")
-_PLACEHOLDER: Final = compile_late(r"\\\{(\w+)\\\}")
-_VALUES: Final = {
-    "seconds": r"[\d.]+",
-    "times": r"\d+",
-    "turn": r"\d+",
-    "setting": r"\w+",
-    "more": r"[\d.]+",
-    "provider": r"[\w-]+",
-    "code": r"-?\d+",
-    "key": r"\w+",
-    "address": r"\S+",
-    "program": r"\S+",
-    # Such as " (503)" after a provider's name.
-    "status": r"(?: \((?P<status>\d{3})\))?",
-}
-"""What stands for a placeholder of a sentence; for any other, the shortest text that fits."""
-_AMOUNTS: Final = compile_late(
-    r"(?P<spent>[\d.]+) of (?P<limit>[\d.]+) (?P<unit>tokens|US dollars|seconds)"
-)
+def explain_cause(cause: Cause, reason: Loss, language: Language) -> str:
+    """The cause of a loss in a session's language; empty where there is none that its readers could read."""
+    # What a person wrote when they skipped a seat is theirs, in whatever language.
+    is_readable = reason == "passed_over" or _can_read(cause.words, language)
+    return word_cause(cause, language, has_words=is_readable)
 
 
-def explain_detail(detail: str, reason: Loss, language: Language) -> str:
-    """The detail of a loss in a session's language; empty where there is none that its readers could read."""
-    # What a person wrote when they skipped a seat is a quote.
-    if language == DEFAULT_LANGUAGE or reason == "passed_over" or _CHINESE.search(detail):
-        return detail
+def _can_read(words: str, language: Language) -> bool:
+    """Whether the readers of a language are shown these words of a provider or a program."""
+    return LANGUAGE[language].english_details == "shown" or detect_language(words) == language
+
+
+def explain_outage(causes: Iterable[SeatCause], language: Language) -> str:
+    """Why a session is parked, in its language."""
     words = LOSS_DETAILS[language]
-    for name, pattern in _build_patterns().items():
-        match = pattern.match(detail)
-        if (
-            match is not None
-            and words.details[name] != LOSS_DETAILS[DEFAULT_LANGUAGE].details[name]
-        ):
-            values = {key: value or "" for key, value in match.groupdict().items()}
-            status = words.status.format(status=values["status"]) if values.get("status") else ""
-            return words.details[name].format(**{**values, "status": status})
-    return detail if LANGUAGE[language].english_details == "shown" else ""
-
-
-def explain_outage(reason: str, seats: Sequence[str], language: Language) -> str:
-    """Why a session is parked, in its language. The reason names `seats`, then their cause: "ada, bob: no key; cy: no model"."""
-    if language == DEFAULT_LANGUAGE:
-        return reason
-    words = LOSS_DETAILS[language]
-    # A cause may hold the signs that part the causes: only the name of a seat begins another one.
-    name = "|".join(re.escape(seat) for seat in sorted(seats, key=len, reverse=True))
-    _, *parts = re.split(rf"(?:^|; )((?:{name})(?:, (?:{name}))*): ", reason)
-    causes = [
+    sentences = [
         words.cause.format(
-            seats=who, cause=explain_detail(why, "unreachable", language) or words.outage
+            seats=", ".join(each.seats),
+            cause=explain_cause(each.cause, "unreachable", language) or words.outage,
         )
-        for who, why in zip(parts[::2], parts[1::2], strict=True)
+        for each in causes
     ]
-    return words.between_causes.join(causes) or words.outage
+    return words.between_causes.join(sentences) or words.outage
 
 
-def explain_amount(spent: str, language: Language) -> str:
+def format_amount(exhausted: BudgetExhausted, language: Language) -> str:
     """How much of a limit was spent, in a session's language."""
-    amount = _AMOUNTS.fullmatch(spent)
-    if language == DEFAULT_LANGUAGE or amount is None:
-        return spent if LANGUAGE[language].english_details == "shown" else ""
     words = LOSS_DETAILS[language]
+    form = _AMOUNTS[exhausted.budget]
     return words.amount.format(
-        spent=amount["spent"], limit=amount["limit"], unit=words.units[amount["unit"]]
+        spent=form.format(exhausted.spent),
+        limit=form.format(exhausted.limit),
+        unit=words.units[exhausted.budget],
     )
 
 
-@cache
-def _build_patterns() -> Mapping[str, re.Pattern[str]]:
-    """What recognizes each sentence: the English one, with something for each placeholder."""
-
-    def match_value(placeholder: re.Match[str]) -> str:
-        name = placeholder[1]
-        return _VALUES["status"] if name == "status" else rf"(?P<{name}>{_VALUES.get(name, '.+?')})"
-
-    details = LOSS_DETAILS[DEFAULT_LANGUAGE].details
-    patterns = {
-        name: _PLACEHOLDER.sub(match_value, re.escape(text)) for name, text in details.items()
-    }
-    # A script names the answer that it lacks by its kind.
-    return {
-        name: re.compile(text.replace(r"no\ answer\ for\ turn", r"no \S+ for turn"))
-        for name, text in patterns.items()
-    }
+_AMOUNTS: Final[Mapping[BudgetKind, str]] = {
+    "tokens": "{:.0f}",
+    "money": "{:.4f}",
+    "time": "{:.1f}",
+}
 
 
 QUOTE_BAR: Final = "    │ "
@@ -146,17 +108,16 @@ class SpokenLine(str):
         return made
 
 
-def format_loss(words: SharedReportText, seat: str, reason: Loss, detail: str) -> str:
+def format_loss(words: SharedReportText, lost: SeatLost) -> str:
     """How a seat was lost, in one line of the live view."""
-    cause = one_line(explain_detail(detail, reason, words.language))
-    return f"✗ {seat}: {words.losses[reason]}" + (f" ({cause})" if cause else "")
+    cause = one_line(explain_cause(lost.cause, lost.reason, words.language))
+    line = f"✗ {lost.seat}: {words.losses[lost.reason]}"
+    return f"{line} ({cause})" if cause else line
 
 
 def format_parking(words: SharedReportText, parked: SessionParked) -> str:
     """Why a session is parked, in one line."""
-    return words.parked.format(
-        reason=one_line(explain_outage(parked.reason, parked.seats, words.language))
-    )
+    return words.parked.format(reason=one_line(explain_outage(parked.causes, words.language)))
 
 
 def format_mends(words: SharedReportText, mends: Iterable[str]) -> str:
@@ -180,19 +141,18 @@ def explain_consensus(words: SharedReportText, consensus: str) -> str:
     return words.explained.format(term=term, meaning=meaning) if meaning else term
 
 
-def format_limit(words: SharedReportText, budget: BudgetKind, spent: str) -> str:
+def format_limit(words: SharedReportText, exhausted: BudgetExhausted) -> str:
     """Which limit was reached, in one line of the live view."""
-    amount = explain_amount(spent, words.language)
-    return f"■ {words.endings[budget]}" + (f": {amount}" if amount else "")
+    return f"■ {words.endings[exhausted.budget]}: {format_amount(exhausted, words.language)}"
 
 
 def describe_shared_event(words: SharedReportText, fact: Fact) -> str:
     """Describe what happens in sessions of any protocol in one line of the live view; empty for what is not worth one."""
     match fact:
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            return format_loss(words, seat, reason, detail)
-        case BudgetExhausted(budget=budget, spent=spent):
-            return format_limit(words, budget, spent)
+        case SeatLost():
+            return format_loss(words, fact)
+        case BudgetExhausted():
+            return format_limit(words, fact)
         case _:
             return ""
 

@@ -29,6 +29,7 @@ from moothall.codec.answers import (
 from moothall.codec.schemas import get_own_schema
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
+from moothall.domain.causes import Cause
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Rulebook, fold
 from moothall.domain.facts import (
     AsksSent,
@@ -120,7 +121,12 @@ def build_fact_source(
     """Mostly answers, drawn from `said` by the kind of the ask; else losses and what comes from outside."""
     outside: tuple[st.SearchStrategy[Fact], ...] = (
         st.builds(InputGiven, text=st.sampled_from(_TEXTS), key=st.sampled_from(("", "k1"))),
-        st.builds(BudgetExhausted, budget=st.sampled_from(_BUDGETS), spent=st.just("all")),
+        st.builds(
+            BudgetExhausted,
+            budget=st.sampled_from(_BUDGETS),
+            spent=st.just(9.0),
+            limit=st.just(9.0),
+        ),
         st.just(SessionResumed()),
         st.just(SessionCancelled(reason="enough")),
     )
@@ -221,7 +227,7 @@ def _refuse_alternative(
     return (
         fact
         if fault is None
-        else SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
+        else SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", cause=Cause(words=fault))
     )
 
 
@@ -403,9 +409,9 @@ def build_stray_facts(played: PlayedSession) -> list[Fact]:
         AsksWithdrawn(asks=(AskId("."),)),
         _build_ghost_loss(),
         InputGiven(text=""),
-        BudgetExhausted(budget="tokens", spent=""),
+        BudgetExhausted(budget="tokens", spent=9, limit=9),
         SessionForked(source=_SESSION, entry=10**9, swaps=(Swap(seat=GHOST, platform=""),)),
-        SessionParked(reason="out", seats=(GHOST,)),
+        SessionParked(causes=(), seats=(GHOST,)),
         SeatsSwapped(swaps=(Swap(seat=GHOST, platform=""),)),
         FamilyStated(seat=GHOST, family="claude"),
         *own,

@@ -78,9 +78,7 @@ class MeetingView(MovingView):
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(
-                    Text(f"  {format_loss(words, seat, reason, fact.detail)}", style="red")
-                )
+                self._console.print(Text(f"  {format_loss(words, fact)}", style="red"))
             case facts.PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case facts.StandTaken(seat=seat, said=stand):
@@ -92,8 +90,8 @@ class MeetingView(MovingView):
                 self._console.print(Text(f"  ■ {words.endings[reason]}", style="dim"))
             case facts.ConclusionDrafted(seat=seat):
                 self._status[seat] = words.decision
-            case BudgetExhausted(budget=budget, spent=spent):
-                self._console.print(Text(f"  {format_limit(words, budget, spent)}", style="yellow"))
+            case BudgetExhausted():
+                self._console.print(Text(f"  {format_limit(words, fact)}", style="yellow"))
             case SessionResumed():
                 self._status = {seat.id: "…" for seat in self._timeline.state.seats}
             case _:

@@ -220,7 +220,11 @@ def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
     # A speaker whom somebody passed over is not asked again.
     failed = MAX_TRIES if fact.reason == "passed_over" else state.failed + 1
     state = fast_replace(
-        state, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1
+        state,
+        failed=failed,
+        last_loss=fact.reason,
+        last_detail=str(fact.cause),
+        turn=state.turn + 1,
     )
     if state.status == "concluding" and failed >= MAX_TRIES and state.returned is not None:
         # Minutes without a section are better than none.

@@ -18,7 +18,9 @@ from moothall.app.moot import Moot
 from moothall.app.outages import run_through_outages
 from moothall.codec.answers import read_answer
 from moothall.domain.budget import FREE, Usage
+from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
+from moothall.domain.facts import SessionParked
 from moothall.domain.ids import SessionId
 from moothall.domain.roster import COMMAND, Seat
 from moothall.domain.safe_text import fix_surrogates, one_line
@@ -103,7 +105,7 @@ class FileAgentParticipant:
             return Answer(said=read.said, corrections=read.mends, usage=usage, origin=self._door)
         if damage:
             return NoAnswer(
-                reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage
+                reason="malformed", detail=state_cause("broke_files", str(damage[0])), usage=usage
             )
         if isinstance(ended, NoAnswer):
             return ended
@@ -125,7 +127,7 @@ class FileAgentParticipant:
             return (
                 running.result()
                 if running.done()
-                else NoAnswer(reason="timeout", detail="it did not end", usage=FREE)
+                else NoAnswer(reason="timeout", detail=state_cause("endless"), usage=FREE)
             )
         finally:
             running.cancel()
@@ -142,7 +144,7 @@ def _parse_spoken_answer(
         and not is_speechlike(text)
         and (not is_alone and len(text) < MAX_REPORT_LENGTH)
     ):
-        fault = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
+        fault = state_cause("no_speech", one_line(text)[:200])
         return NoAnswer(reason="malformed", detail=fault, usage=usage)
     try:
         read = read_answer(brief, text)
@@ -235,14 +237,11 @@ class Relay:
         status = await self._sync_folder(at_once=True)
         # From here on the folder belongs to this session, whatever agents do to it.
         session = self._session = status.session
-        language, seats = (
-            status.conference.opened.language,
-            [seat.id for seat in status.conference.seats],
-        )
+        language = status.conference.opened.language
 
-        def tell_parked(reason: str, delay: float) -> None:
+        def tell_parked(parked: SessionParked, delay: float) -> None:
             again = SHARED_REPORT[language].trying_again.format(seconds=round(delay))
-            self._notify(f"{again} ({one_line(explain_outage(reason, seats, language))})")
+            self._notify(f"{again} ({one_line(explain_outage(parked.causes, language))})")
 
         running = asyncio.create_task(
             run_through_outages(

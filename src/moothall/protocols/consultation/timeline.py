@@ -32,7 +32,7 @@ from moothall.reports.blocks import (
     build_table,
 )
 from moothall.reports.timeline import SessionTimeline
-from moothall.reports.wording import explain_detail
+from moothall.reports.wording import explain_cause
 
 
 class ConsultationLog:
@@ -108,8 +108,8 @@ def describe_consultation(timeline: SessionTimeline, fact: Fact) -> list[str]:
             return [f"  ✗ {words.failed_line}: {words.failures[reason]}"]
         case facts.ConsultationFiled() if done and (filed := done[-1].filed):
             return [f"  ▤ {words.filed_line}: {one_line(filed.path)}"]
-        case SeatLost(ask=ask, seat=seat, reason=reason, detail=detail) if is_director_ask(ask):
-            cause = one_line(explain_detail(detail, reason, timeline.language))
+        case SeatLost(ask=ask, seat=seat, reason=reason) if is_director_ask(ask):
+            cause = one_line(explain_cause(fact.cause, reason, timeline.language))
             suffix = f" ({cause})" if cause else ""
             return [f"  ✗ {words.failed_line}: {seat}: {words.losses[reason]}{suffix}"]
         case _:

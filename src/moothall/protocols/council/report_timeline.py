@@ -6,6 +6,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Final
 
+from moothall.domain.causes import NO_CAUSE
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Entry, SeatLost
 from moothall.locale.catalogues import COUNCIL_FIELDS, COUNCIL_REPORT, CouncilReportText
@@ -222,7 +223,7 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
         and timeline.state.is_sealed
     ):
         # How a sealed answer was malformed may quote it.
-        happened = format_loss(words, entry.fact.seat, "malformed", "")
+        happened = format_loss(words, replace(entry.fact, cause=NO_CAUSE))
     return [*lines, f"  {happened}"] if happened else lines
 
 

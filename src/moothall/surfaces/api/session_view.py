@@ -26,7 +26,7 @@ from moothall.reports.json_blocks import Json, clean, encode_block, encode_block
 from moothall.reports.outline import Lens, TimelineItem, build_outline
 from moothall.reports.sections import describe_confidence, name_confidence
 from moothall.reports.timeline import SessionTimeline
-from moothall.reports.wording import explain_detail, format_percent
+from moothall.reports.wording import explain_cause, format_percent
 from moothall.surfaces.api import views
 from moothall.surfaces.api.entries import has_sealed_words, is_sealed
 from moothall.surfaces.api.method import Caller, encode_json
@@ -202,7 +202,7 @@ def build_seats(
             and loss.seq > timeline.answered_at.get(seat.id, 0)
             and not _is_hidden(loss.seq, snapshot, seals_losses=timeline.seals_losses)
         ):
-            detail = explain_detail(loss.detail, loss.reason, timeline.language)
+            detail = explain_cause(loss.cause, loss.reason, timeline.language)
             shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
             reason = SHARED_REPORT[timeline.language].losses[loss.reason]
             now, why = "lost", f"{reason} ({shown})" if shown else reason

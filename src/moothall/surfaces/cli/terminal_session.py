@@ -22,7 +22,7 @@ from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.plugins import load_all_features
 from moothall.app.session_options import Options
 from moothall.domain.context import extract_first_sentence
-from moothall.domain.facts import Language, Opened
+from moothall.domain.facts import Language, Opened, SessionParked
 from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, parse_kind
 from moothall.domain.safe_text import one_line
@@ -36,6 +36,7 @@ from moothall.ports.feature import SessionFolder
 from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
+from moothall.reports.wording import explain_outage
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.live import build_view
@@ -132,7 +133,7 @@ class TerminalSession(PersonScreen):
             decision = await moot.run(
                 self.session,
                 wait=wait or False,
-                on_parked=lambda reason, delay: output.print_note(reason),
+                on_parked=self._print_parked,
             )
             if as_json:
                 output.print_json(decision.to_json())
@@ -183,7 +184,10 @@ class TerminalSession(PersonScreen):
         show_decision(self._console, plugin, await moot.load_timeline(self.session))
         return await self._choose_exit_code(moot, await moot.decision(self.session), quiet=True)
 
-    def _show_retry(self, reason: str, delay: float) -> None:
+    def _print_parked(self, parked: SessionParked, delay: float) -> None:
+        output.print_note(explain_outage(parked.causes, self._language))
+
+    def _show_retry(self, parked: SessionParked, delay: float) -> None:
         # The session may be parked before the view has its first entry.
         words = SHARED_REPORT[self._language]
         self._console.print(
