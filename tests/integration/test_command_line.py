@@ -359,6 +359,7 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(
             choice=choice,
             strength="fair",
             is_demo=number == 1,
+            stand_in="demo" if number == 1 else "",
         )
         for number, (topic, choice) in enumerate(asked)
     ]
