@@ -322,6 +322,29 @@ def test_the_page_of_a_session_is_an_app_for_a_client_that_shows_them(tmp_path: 
     play(work)
 
 
+def test_a_demo_is_listed_as_one_among_the_resources_and_is_no_decision(tmp_path: Path) -> None:
+    """M-17: a model that looks for an earlier answer finds none in what was written in advance."""
+
+    async def work() -> None:
+        async with open_server(tmp_path) as context:
+            demo = await context.moot.open(
+                "Ship on Friday?",
+                protocol="debate",
+                seats={"ada": "mailbox", "bob": "mailbox"},
+                demo="shown",
+            )
+            async with connect(context, caller=Caller(role="owner")) as client:
+                (listed,) = (await client.list_resources()).resources
+                assert listed.name.startswith(f"{demo} (")
+                assert listed.name.endswith(", demo): Ship on Friday?")
+                asked = {"query": "Ship on Friday?"}
+                searched = await client.call_tool("search_decisions", asked)
+                assert searched.structured_content is not None
+                assert searched.structured_content["decisions"] == []
+
+    play(work)
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_can_show_the_servers_icon(tmp_path: Path, mode: Mode) -> None:
     """A-3: the icon of the page, inside of the answer; nothing is fetched."""
