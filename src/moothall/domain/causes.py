@@ -12,7 +12,7 @@ from moothall.locale.catalogues import LOSS_DETAILS
 from moothall.locale.texts import DEFAULT_LANGUAGE
 
 MAX_WORDS: Final = 500
-"""How many characters of somebody's words a cause keeps."""
+"""How many characters of the words of others a cause keeps."""
 MAX_VALUE: Final = 300
 """The same of each of its values."""
 OPTIONAL_VALUES: Final = ("status", "wait", "fetch")
@@ -59,7 +59,7 @@ CauseCode: TypeAlias = Literal[
     "ended_with",
     "failed",
 ]
-"""What can be the cause. `said`: what somebody wrote, and nothing else is known."""
+"""What can be the cause. `said`: what others wrote, and nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class CauseSentence(str):
 
 
 def state_cause(code: CauseCode, words: str = "", /, **values: object) -> CauseSentence:
-    """Return the sentence of a code that Moot knows, with its values and with what somebody wrote of it."""
+    """Return the sentence of a code that Moot knows, with its values and with what others wrote of it."""
     stated = {name: str(value) for name, value in values.items() if value is not None}
     return CauseSentence(Cause(code=code, values=stated, words=words))
 
@@ -117,7 +117,7 @@ class _Values(dict[str, str]):
 
 
 def word_cause(cause: Cause, language: str, *, has_words: bool = True) -> str:
-    """Say a cause in a language: the sentence of its code, what somebody wrote if it `has_words`, and what can be done."""
+    """Say a cause in a language: the sentence of its code, what others wrote if it `has_words`, and what can be done."""
     quoted = cause.words if has_words else ""
     if cause.code == "said":
         return quoted

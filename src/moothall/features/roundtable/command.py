@@ -531,7 +531,7 @@ def _format_briefing(briefing: TurnBriefing) -> str:
         f"## {name}{'…' if name in briefing.shortened else ''}\n\n{text.strip()}"
         for name, text in briefing.speeches
     ]
-    parts += [words.read_kept.format(file=file) for file in briefing.kept]
+    parts += [words.read_saved.format(file=file) for file in briefing.kept]
     parts.append(words.read_then.format(**named))
     return "\n\n".join(parts)
 

@@ -443,15 +443,15 @@ class ConferenceFolder:
         words = ROUNDTABLE_PROMPT[conference.opened.language]
         if conference.status == "closed":
             raise SessionClosed(
-                f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})"
+                f"{words.over} ({words.saved_in.format(file=self.aside.keep_text(role, text))})"
             )
         if role != conference.current:
             raise Blocked(
-                _explain_blocked(conference), self.aside.keep_text(role, text), words.kept
+                _explain_blocked(conference), self.aside.keep_text(role, text), words.saved_in
             )
         if status.writing:
             raise Blocked(
-                words.busy.format(role=role), self.aside.keep_text(role, text), words.kept
+                words.busy.format(role=role), self.aside.keep_text(role, text), words.saved_in
             )
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]

@@ -86,11 +86,11 @@ class RoundtablePromptText(Texts):
     concluding: str
     over: str
     busy: str
-    kept: str
+    saved_in: str
     no_minutes: str
     read_round: str
     read_earlier: str
-    read_kept: str
+    read_saved: str
     read_then: str
     read_input: str
     no_section: str
