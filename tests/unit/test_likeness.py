@@ -16,7 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moothall.participants.semantic_similarity import SentenceEncoder, is_installed
-from moothall.scoring.likeness import JOIN_AT, is_opposed, normalize_idea, scale_likeness
+from moothall.scoring.likeness import (
+    JOIN_AT,
+    is_against,
+    is_opposed,
+    normalize_idea,
+    scale_likeness,
+)
 from moothall.scoring.phrases import find_numbers
 
 NEEDS_ENCODER = pytest.mark.skipif(not is_installed(), reason="needs the extra `embedded`")
@@ -174,3 +180,8 @@ def test_text_that_is_no_text_is_judged_too() -> None:
 )
 def test_a_chinese_numeral_is_one_number(text: str, number: str) -> None:
     assert list(find_numbers(text)) == [number]
+
+
+def test_a_long_text_of_denials_is_compared_in_time() -> None:
+    """S-8: each `not` looks for its `but` within a sentence, not up to the end of the text."""
+    assert not is_against("not " * 30_000, "A cache saves money.")

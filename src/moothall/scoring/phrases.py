@@ -139,10 +139,10 @@ _HAN: Final = compile_late(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _APOSTROPHE: Final = compile_late("(?<=\\w)['’](?=\\w)")
 _CONTRASTS: Final = compile_late(
     r"\bno (?:more|less|fewer|later|longer) than\b|\bnot (?:only|just|merely)\b|\bno (?:doubt|matter)\b|\bnothing but\b"
-    r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]*\bbut\b)|\bnot yet\b"
-    "|并非(?=[^。]*而是)|不是(?=[^。]*而是)"
+    r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]{0,200}\bbut\b)|\bnot yet\b"
+    "|并非(?=[^。]{0,100}而是)|不是(?=[^。]{0,100}而是)"
 )
-"""Phrases that look like a negation but exclude an alternative, or bound a number."""
+"""Phrases that look like a negation but exclude an alternative, or bound a number; what they exclude is no more than a sentence."""
 
 _COMMON_HAN: Final = frozenset("的了是在和与把被也就又而但之其这那让使会")
 _EMPTY_HAN: Final = compile_late(
