@@ -418,3 +418,30 @@ def test_half_a_sentence_of_a_cut_off_answer_is_no_text() -> None:
     whole = json_text.find_object('{"text": "It pays. And so')
     assert whole is not None
     assert whole.fields == {"text": "It pays. And so"}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("opening", "piece"),
+    [("", '{"'), ("{", "{("), ('{"text": "', '{"a":['), ('{"text": "', '\\"'), ('{"a": [', '["')],
+)
+def test_a_broken_answer_costs_a_bounded_repair(opening: str, piece: str) -> None:
+    """M-1: an answer of nothing but beginnings is given up after some steps; a repairer goes over it for minutes."""
+    extract_object((opening + piece * 30_000)[:60_000])
+
+
+def test_a_long_broken_answer_with_quoted_code_is_repaired() -> None:
+    """M-1: what a reviewer quotes has many escapes, and an answer that is cut off is still read."""
+    code = json.dumps({"title": "t", "text": 'def f(x):\n    return "a"\n' + "plain words " * 20})
+    items = ", ".join([code] * 80)
+    fields = extract_object(f'{{"findings": [{items}, {{"title": "t')
+    assert fields is not None
+    assert isinstance(fields["findings"], list)
+    assert len(fields["findings"]) >= 80
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("piece", ["?", "<?", "? ", "ﷺ"])
+def test_no_long_text_is_a_choice(piece: str) -> None:
+    """M-1: an answer of question marks is not searched for the end of a question from each of them."""
+    assert find_choice(f"{piece * 100_000}\nend", build_choices(("support", "oppose"))) is None

@@ -568,6 +568,8 @@ def _index_words(choices: tuple[PersonChoice, ...]) -> dict[str, str]:
 
 def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     """Return the choice that a whole text is: by number, by letter, by word or by a part of its name; None if not certain."""
+    if len(text) > MAX_READ:
+        return None
     typed = _fold(text)
     if _STRUCK.search(text) or (
         re.search(r"[?？]\W*$", text) and not any("?" in fold_text(each.text) for each in choices)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self, SupportsIndex
 
 from moothall.codec.field_values import fold_name, fold_names, is_empty
 from moothall.domain.effects import Schema
@@ -16,6 +16,8 @@ from moothall.errors import BadAnswer
 MAX_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
 MAX_REPAIRED_LENGTH: Final = 30_000
+MAX_REPAIR_STEPS: Final = 500_000
+"""How often a repair may look at its text. A broken answer of that length needs a fifth of it; a hostile one has no end."""
 # The possessive `*+` prevents backtracking through a long run of spaces after the fence.
 _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 # An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
@@ -42,6 +44,39 @@ _OWNERS: Final = frozenset(
 _NO_ANSWER: Final = PATTERNS["no_answer"]
 MAX_WRAPS: Final = 4
 _NESTED: Final = re.compile(r"(?:[{\[]\s*+){30}")
+
+
+class _TooCostly(Exception):
+    """A text that a repair goes over again and again."""
+
+
+class _CountedText(str):
+    """A text for a repairer, which goes back and forth in it. It counts each look, and raises _TooCostly after too many.
+
+    What is cut from it or joined with it shares its count.
+    """
+
+    looks: list[int]
+
+    @classmethod
+    def build(cls, text: str, looks: list[int]) -> Self:
+        counted = cls(text)
+        counted.looks = looks
+        return counted
+
+    def __getitem__(self, at: SupportsIndex | slice) -> str:
+        piece = super().__getitem__(at)
+        # A copy is faster than as many single looks.
+        self.looks[0] += 1 + len(piece) // 50
+        # For each escape the repairer goes over the text before it once more, also faster.
+        if piece == "\\" and isinstance(at, int):
+            self.looks[0] += at // 50
+        if self.looks[0] > MAX_REPAIR_STEPS:
+            raise _TooCostly
+        return self.build(piece, self.looks) if isinstance(at, slice) else piece
+
+    def __add__(self, more: str) -> Self:
+        return self.build(super().__add__(more), self.looks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,11 +228,10 @@ def _repair(source: str) -> ParsedObject | None:
         return None
     from json_repair import repair_json
 
+    text = _BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH])
     try:
-        value = repair_json(
-            _BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH]), return_objects=True
-        )
-    except (RecursionError, ValueError):
+        value = repair_json(_CountedText.build(text, [0]), return_objects=True)
+    except (RecursionError, ValueError, _TooCostly):
         return None
     if isinstance(value, list):
         value = next((each for each in value if isinstance(each, dict) and each), None)
