@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from random import Random
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec import json_text
+from moothall.codec import json_text, lenient_parser
 from moothall.codec.choice_rule import PositionRead, build_choices, find_choice
 from moothall.codec.field_values import read_integer, read_share
 from moothall.codec.json_text import extract_object
@@ -445,3 +446,20 @@ def test_a_long_broken_answer_with_quoted_code_is_repaired() -> None:
 def test_no_long_text_is_a_choice(piece: str) -> None:
     """M-1: an answer of question marks is not searched for the end of a question from each of them."""
     assert find_choice(f"{piece * 100_000}\nend", build_choices(("support", "oppose"))) is None
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("text", ["1{}", "1. a{}b", "1: a; {}2"])
+def test_a_list_in_a_text_may_hold_long_white_space(text: str) -> None:
+    """M-1: no place within white space is where an item ends, or its words begin."""
+    long = text.format("\t" * 60_000)
+    lenient_parser._ITEM_END.split(long)
+    lenient_parser._NUMBERED.match(long)
+
+
+@pytest.mark.parametrize(
+    "text", ["a; b", "a ;b", "a\n\n b", "a; ;b", "a;;b", "a \n ;\n b", "a", "a b；c"]
+)
+def test_items_end_where_they_did(text: str) -> None:
+    """M-1"""
+    assert lenient_parser._ITEM_END.split(text) == re.split(r"\s*[;；\n]\s*", text)
