@@ -48,8 +48,10 @@ FEATURE = Feature(
     operations=(":METHODS",),
     services=(":serve_hats",),
     panels="panels",
+    help="help",
 )
 '''
+HELP = {"Count the hats.": "数一数帽子。"}
 PANEL = """
 name = "hats"
 title = "Six hats"
@@ -65,6 +67,8 @@ def install(site: Path, name: str, code: str) -> None:
     info.mkdir()
     (package / "__init__.py").write_text(code, encoding="utf-8")
     (package / "panels" / f"{name}.en.toml").write_text(PANEL, encoding="utf-8")
+    (package / "help").mkdir()
+    (package / "help" / "zh.json").write_text(json.dumps(HELP), encoding="utf-8")
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
     (info / "entry_points.txt").write_text(f"[moothall.features]\n{name} = {name}:FEATURE\n")
 
@@ -75,12 +79,17 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(tmp_path / "site"))
 
 
-def test_a_feature_of_another_distribution_brings_its_command_and_panel(cli: Cli) -> None:
+def test_a_feature_of_another_distribution_brings_its_command_and_panel(
+    cli: Cli, tmp_path: Path
+) -> None:
     """D-10: by its row alone; without the distribution neither is there."""
     listed = cli("--help")
     assert "  hats         Count the hats." in listed.out
     assert cli("hats").out == "6 hats\n"
     assert "hats" in [panel["name"] for panel in cli.json("panel")]
+    in_chinese = Cli(cli.home, cli.cwd, PYTHONPATH=str(tmp_path / "site"), LANG="zh_CN.UTF-8")
+    assert "  hats         数一数帽子。" in in_chinese("--help").out
+    assert "数一数帽子。" in in_chinese("hats", "--help").out
     alone = Cli(cli.home, cli.cwd)
     assert "hats" not in alone("--help").out
     assert "No such command 'hats'" in alone("hats", code=2).err
@@ -168,7 +177,7 @@ def test_a_protocol_of_another_distribution_is_shown_as_moots_own(tmp_path: Path
     ]
     assert set(estimate["tally"][0]) <= set(debate["tally"][0])
     listed = cli("list").out
-    assert "d1\tdelphi\t" in listed
+    assert "d1\tdelphi (script)\t" in listed
     (stored,) = (tmp_path / "home").rglob("list-*.json")
     assert json.loads(stored.read_text(encoding="utf-8"))["lines"]["d1"][-1] == 1
     assert cli("list").out == listed

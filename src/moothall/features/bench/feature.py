@@ -16,4 +16,5 @@ FEATURE: Final = Feature(
             is_slow=True,
         ),
     ),
+    help="help",
 )

@@ -17,4 +17,5 @@ FEATURE: Final = Feature(
         ),
     ),
     operations=("operations:METHODS",),
+    help="help",
 )

@@ -18,4 +18,5 @@ FEATURE: Final = Feature(
     ),
     services=("delivery:serve_notices",),
     extra="notify:apprise",
+    help="help",
 )

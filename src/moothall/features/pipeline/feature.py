@@ -29,4 +29,5 @@ FEATURE: Final = Feature(
     ),
     session_folders={"pipeline": "files:keep_artefacts"},
     operations=("operations:METHODS",),
+    help="help",
 )

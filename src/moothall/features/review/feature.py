@@ -29,4 +29,5 @@ FEATURE: Final = Feature(
         ),
     ),
     panels="panels",
+    help="help",
 )

@@ -53,4 +53,5 @@ FEATURE: Final = Feature(
         ),
     ),
     operations=("operations:METHODS",),
+    help="help",
 )

@@ -179,11 +179,11 @@ class FeatureCommand(LazyCommand):
         self.name: str = row.name
         self.group = row.group
         """The heading in the list of commands."""
-        self._feature, self._row = feature, row
+        self.feature, self._row = feature, row
 
     def load(self, args: Sequence[str] = ()) -> click.Command:
         with announce_loading(args, is_slow=self._row.is_slow):
-            command: click.Command = load_place(self._feature, self._row.place)
+            command: click.Command = load_place(self.feature, self._row.place)
         widen_arguments(command)
         return command
 
@@ -323,6 +323,18 @@ def _read_lines(path: Path) -> dict[str, str]:
     return lines
 
 
+def _read_lines_of_features(language: str) -> dict[str, str]:
+    """The translations that features bring of the help of their own commands."""
+    from importlib.resources import files
+
+    lines: dict[str, str] = {}
+    for command in main.commands.values():
+        if isinstance(command, FeatureCommand) and command.feature.help:
+            folder = Path(str(files(command.feature.package))) / command.feature.help
+            lines.update(_read_lines(folder / f"{language}.json"))
+    return lines
+
+
 def guess_language() -> str:
     """The reader's language: that of the settings, else that of the terminal."""
     from moothall.app.user_settings import resolve_settings_file
@@ -353,7 +365,11 @@ class LanguageFormatter(click.HelpFormatter):
 
     @cached_property
     def _lines(self) -> dict[str, str]:
-        return _read_lines(LINES.with_suffix(f".{guess_language()}.json"))
+        language = guess_language()
+        lines = _read_lines(LINES.with_suffix(f".{language}.json"))
+        if language == "en":
+            return lines
+        return {**lines, **_read_lines_of_features(language)}
 
     def translate(self, text: str) -> str:
         """Return a sentence of help in the reader's language, or as it is; what Click adds in brackets stays."""
