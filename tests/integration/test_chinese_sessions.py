@@ -173,8 +173,10 @@ async def hold(
             language="zh",
         )
         seen: list[str] = []
-        while (await moot.run(session)).status == "parked":
-            seen += await tell(moot, session)
+        while (decision := await moot.run(session)).status == "parked":
+            (line,) = await moot.sessions()
+            assert decision.parked == line.parked != ""
+            seen += [line.parked, *await tell(moot, session)]
         return [*seen, *await tell(moot, session)]
 
 

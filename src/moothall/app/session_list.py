@@ -20,13 +20,21 @@ from moothall.app.resources import Resources
 from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
 from moothall.disk.private import make_private_folder, write_private
-from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked, SessionStatus
+from moothall.domain.facts import (
+    Closed,
+    Fact,
+    Opened,
+    SessionCancelled,
+    SessionParked,
+    SessionStatus,
+)
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head
 from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import encode_fields
 from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
+from moothall.reports.wording import explain_outage
 
 if TYPE_CHECKING:
     from moothall.memory.register import ArchivedSession, LabelBook, Register
@@ -381,7 +389,7 @@ class SessionList:
             stand_in="demo" if opened.demo else "",
             forked_from=opened.forked_from,
             tags=opened.subject.tags,
-            parked=last.reason if isinstance(last, SessionParked) else "",
+            parked=_explain_parking(last, opened.language),
         )
 
     async def _add_outcome(self, line: SessionLine) -> SessionLine:
@@ -529,6 +537,13 @@ def _start_line(head: Head) -> SessionLine:
         last_at=to_datetime(head.last.at),
         entries=head.last.seq,
     )
+
+
+def _explain_parking(last: Fact, language: str) -> str:
+    """Why a session is parked, in its language; empty where its last entry is another one."""
+    if not isinstance(last, SessionParked):
+        return ""
+    return explain_outage(last.causes, language)
 
 
 def _derive_status(last: object) -> SessionStatus:

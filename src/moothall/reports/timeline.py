@@ -18,6 +18,7 @@ from moothall.domain.roster import Seat
 from moothall.domain.session_state import ProtocolState, SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.reports.decision import ObligationState
+from moothall.reports.wording import explain_outage
 from moothall.scoring.reliability import TrackShare
 
 S = TypeVar("S")
@@ -169,9 +170,9 @@ class SessionTimeline:
 
     @property
     def parked(self) -> str:
-        """Why the session is parked; empty if it is not."""
+        """Why the session is parked, in its language; empty if it is not."""
         parked = self.session_state.parked
-        return "" if parked is None else parked.reason
+        return "" if parked is None else explain_outage(parked.causes, self.language)
 
     @property
     def spent(self) -> Spent:

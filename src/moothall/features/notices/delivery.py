@@ -31,6 +31,7 @@ from moothall.errors import MootError, SessionBusy, WorldError
 from moothall.features.notices.receivers import EventKind, Hook, Notice, deliver, load_hooks
 from moothall.features.notices.register import HookProgress, NoticeSettled, open_notice_register
 from moothall.features.notices.words import NOTICES
+from moothall.reports.wording import explain_outage
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
@@ -221,9 +222,10 @@ class NoticeService:
                     if self._hook.seat in {"", each}
                 ]
             # Whatever is written meanwhile has it parked once more after it: that is no news.
-            case SessionParked(reason=reason) if (
+            case SessionParked(causes=causes) if (
                 self._parked.setdefault(session, entry.seq) == entry.seq
             ):
+                reason = explain_outage(causes, opened.language)
                 return [build("parked", words.parked, of=reason)]
             case Closed() if not isinstance(fact, SessionImported):
                 result = await self._moot.decision(session)
