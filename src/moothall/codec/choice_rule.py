@@ -11,7 +11,7 @@ never be complete. What stands before the choice ("Ada: confirmed"), and a tag b
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -216,11 +216,17 @@ def is_plain_name(name: str) -> bool:
 
 
 def split_clauses(text: str) -> list[str]:
-    return [clause for each in _CLAUSE_END.split(fold_text(text)) if (clause := each.strip())]
+    return _strip_parts(_CLAUSE_END.split(fold_text(text)))
 
 
 def split_sentences(text: str) -> list[str]:
-    return [sentence for each in _SENTENCE_END.split(text) if (sentence := each.strip())]
+    return _strip_parts(_SENTENCE_END.split(text))
+
+
+def _strip_parts(parts: Iterable[str]) -> list[str]:
+    """Return the parts without the space around them; empty ones are left out."""
+    stripped = [part.strip() for part in parts]
+    return [part for part in stripped if part]
 
 
 def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
@@ -427,7 +433,10 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
             is_weak = is_weak and not (is_of_types and folded == choice.value)
             if folded:
                 (weak if is_weak else strong).setdefault(folded, choice.value)
-    others = (word for value in _STANCES if value not in offered for word in CHOICE_WORDS[value])
+    others: list[str] = []
+    for value in _STANCES:
+        if value not in offered:
+            others.extend(CHOICE_WORDS[value])
     blocking = (
         {fold_text(word) for word in (*others, *CLAUSE_WORDS["more_stances"])}
         - weak.keys()
@@ -440,11 +449,21 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
         strong=strong,
         weak=weak,
         pattern=pattern,
-        marks=frozenset(max(words, key=len) for word in listed if (words := _LATIN.findall(word))),
+        marks=_list_longest_latin(listed),
         han=tuple(word for word in listed if not _LATIN.search(word)),
         is_of_names=is_of_names,
         is_of_types=is_of_types,
     )
+
+
+def _list_longest_latin(texts: Iterable[str]) -> frozenset[str]:
+    """Return the longest Latin word of each text that has one."""
+    longest: set[str] = set()
+    for text in texts:
+        words = _LATIN.findall(text)
+        if words:
+            longest.add(max(words, key=len))
+    return frozenset(longest)
 
 
 def list_synonyms(choice: PersonChoice) -> tuple[str, ...]:
@@ -619,7 +638,9 @@ def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -
             choice.value for choice in choices if rest in {_fold(choice.text), _fold(choice.value)}
         ]
         own = [choice.value for choice in choices if _fold(choice.text).startswith(f"{mark}.")]
-        return bare[0] if bare else named[0] if named and (not own or own == named) else None
+        if bare:
+            return bare[0]
+        return named[0] if named and (not own or own == named) else None
     # An option that is called "B. Postgres" itself comes before the second of the list.
     lettered = [
         choice.value
@@ -628,7 +649,12 @@ def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -
     ]
     if lettered:
         return lettered[0] if len(lettered) == 1 else None
-    at = int(mark) - 1 if mark.isdigit() else -1 if has_meaning(choices) else ord(mark) - ord("a")
+    if mark.isdigit():
+        at = int(mark) - 1
+    elif has_meaning(choices):
+        return None
+    else:
+        at = ord(mark) - ord("a")
     return choices[at].value if 0 <= at < len(choices) else None
 
 

@@ -251,7 +251,11 @@ def is_empty(value: object) -> bool:
 def read_flag(value: object) -> bool | None:
     """Return yes or no; None if it says neither."""
     word = normalize_label(str(value))
-    return True if word in _TRUE else False if word in _FALSE else None
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    return None
 
 
 def read_integer(value: object) -> int | None:

@@ -267,17 +267,20 @@ def find_wrapped(
     fields: Mapping[str, Schema], value: object, seat: str, depth: int = 0
 ) -> Mapping[str, object] | None:
     """Return the one object around which others were put, as tool calls and lists of seats have them; None if there is none."""
-    value = value[0] if isinstance(value, list) and len(value) == 1 else value
-    value = _decode(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = _decode(value)
     if not isinstance(value, dict) or depth > MAX_WRAPS:
         return None
     # A call has a `type` too.
     if fold_names(value) & (fold_names(fields) - {"type"}):
         return value if depth else None
-    wrapped = [find_wrapped(fields, value[seat], seat, depth + 1)] if seat in value else []
-    wrapped = wrapped or [
-        inner
-        for each in value.values()
-        if (inner := find_wrapped(fields, each, seat, depth + 1)) is not None
-    ]
+    if seat in value:
+        return find_wrapped(fields, value[seat], seat, depth + 1)
+    wrapped: list[Mapping[str, object]] = []
+    for each in value.values():
+        inner = find_wrapped(fields, each, seat, depth + 1)
+        if inner is not None:
+            wrapped.append(inner)
     return wrapped[0] if len(wrapped) == 1 else None

@@ -186,7 +186,8 @@ def _fold_lines(lines: Sequence[str]) -> set[str]:
 
 
 def _list_sentences(text: str) -> list[str]:
-    return [each for part in _PART_END.split(text) if (each := _fold_line(part))] or [""]
+    folded = [_fold_line(part) for part in _PART_END.split(text)]
+    return [each for each in folded if each] or [""]
 
 
 def _fold_line(text: str) -> str:
@@ -321,20 +322,27 @@ def _check_side(
         )
     sentences = {each for each in short if len(short) == 1 or names_choice(each, choices)}
     # "On reflection: oppose" is read behind its first clause.
-    sentences |= {tail for each in sentences if (tail := _find_tail(each, choices))}
-    sides = {read.value for each in sentences if (read := apply_rule(each, choices)) is not None}
+    tails = [_find_tail(each, choices) for each in sentences]
+    sentences.update(tail for tail in tails if tail)
+    sides = _read_sides(sentences, choices)
     # "I support it" beside a condition is half of what was said, not its opposite; so is "Postgres" of "Postgres, later".
     own = {side, *(each.value for each in choices if each.value.casefold() in side.casefold())}
-    denied = {
-        read.value
-        for each in sentences
-        if (read := apply_rule(_DENIED.sub(" ", each, 1), choices)) is not None
-    }
+    denied = _read_sides([_DENIED.sub(" ", each, 1) for each in sentences], choices)
     if (sides or denied & own) and not sides & own:
         other = " / ".join(sorted(sides)) or f"not {side}"
         raise BadAnswer(
             f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?"
         )
+
+
+def _read_sides(sentences: Iterable[str], choices: tuple[PersonChoice, ...]) -> set[str]:
+    """Return the choices that the sentences make, each taken by itself."""
+    sides: set[str] = set()
+    for sentence in sentences:
+        read = apply_rule(sentence, choices)
+        if read is not None:
+            sides.add(read.value)
+    return sides
 
 
 _ANSWERING: Final = frozenset({"propose", "synthesize"})

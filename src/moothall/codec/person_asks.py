@@ -285,11 +285,11 @@ def derive_person_ask(brief: Brief) -> PersonAsk:
     shape = get_own_schema(brief)
     required = shape.get("required", [])
     names = [*required, *(name for name in shape["properties"] if name not in required)]
-    kinds = {
-        name: kind
-        for name in names
-        if (kind := _find_plain_type(shape["properties"][name])) is not None
-    }
+    kinds: dict[str, dict[str, Any]] = {}
+    for name in names:
+        kind = _find_plain_type(shape["properties"][name])
+        if kind is not None:
+            kinds[name] = kind
     steps = tuple(
         _build_step(words, name, kind, is_needed=name in required) for name, kind in kinds.items()
     )
