@@ -212,15 +212,13 @@ def ask_person(
             if row.read is not None and row.is_part(asked)
         }
 
-    steps = tuple(
-        step
-        for row in rows
-        if row.ask is not None and row.is_part(asked)
-        for step in row.ask(asked)
-    )
+    steps: list[PersonStep] = []
+    for row in rows:
+        if row.ask is not None and row.is_part(asked):
+            steps.extend(row.ask(asked))
     return PersonAsk(
         build=build,
-        steps=steps,
+        steps=tuple(steps),
         intro=intro,
         about=about,
         news=news,

@@ -82,12 +82,17 @@ class Spent:
         # Most facts of a session cost nothing: returning the same object spares a copy for each of them.
         if usage is FREE or usage == FREE:
             return self
+        cost, unpriced = self.cost, self.unpriced
+        if usage.cost is None:
+            unpriced += usage.calls
+        else:
+            cost += usage.cost
         return Spent(
             tokens_in=self.tokens_in + usage.tokens_in,
             tokens_out=self.tokens_out + usage.tokens_out,
-            cost=self.cost + (usage.cost or 0),
+            cost=cost,
             calls=self.calls + usage.calls,
-            unpriced=self.unpriced + (usage.calls if usage.cost is None else 0),
+            unpriced=unpriced,
             seconds=self.seconds,
         )
 

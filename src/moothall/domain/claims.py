@@ -118,13 +118,16 @@ def _count_marks(part: str, *, is_edge: bool) -> float:
     """How much of a claim a part is: a stand counts most; the first and the last part win ties, for texts open or end with it."""
     part = _ITEM.sub("", part).lower()
     words = set(_WORD.findall(part))
-    has_figure = _DIGIT.search(part) is not None or _FIGURE.are_in(part, words)
-    return (
-        3.0 * _STAND.are_in(part, words)
-        + 2.0 * has_figure
-        + 2.0 * _REASON.are_in(part, words)
-        + 0.5 * is_edge
-    )
+    marks = 0.0
+    if _STAND.are_in(part, words):
+        marks += 3.0
+    if _DIGIT.search(part) is not None or _FIGURE.are_in(part, words):
+        marks += 2.0
+    if _REASON.are_in(part, words):
+        marks += 2.0
+    if is_edge:
+        marks += 0.5
+    return marks
 
 
 def _join_parts(parts: list[str], places: list[int]) -> str:

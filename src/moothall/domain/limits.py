@@ -124,11 +124,9 @@ def _explain_text(what: str, value: object, limits: Iterable[object]) -> str | N
 def _explain_number(
     what: str, value: object, limits: Iterable[object], *, is_whole: bool
 ) -> str | None:
-    over, least, most = (
-        _find_number(limits, Gt, "gt"),
-        _find_number(limits, Ge, "ge"),
-        _find_number(limits, Le, "le"),
-    )
+    over = _find_number(limits, Gt, "gt")
+    least = _find_number(limits, Ge, "ge")
+    most = _find_number(limits, Le, "le")
     is_number = type(value) is int or (
         not is_whole and isinstance(value, float) and math.isfinite(value)
     )
@@ -139,19 +137,21 @@ def _explain_number(
         and (most is None or value <= most)
     ):
         return None
-    lower = (
-        ""
-        if over is None and least is None
-        else f" more than {over:g}"
-        if over is not None
-        else f" from {least:g}"
-    )
-    upper = (
-        "" if most is None else f" and at most {most:.0f}" if over is not None else f" to {most:g}"
-    )
-    return (
-        f"{what} is {value!r:.40}; it must be a {'whole ' if is_whole else ''}number{lower}{upper}"
-    )
+    number = "whole number" if is_whole else "number"
+    return f"{what} is {value!r:.40}; it must be a {number}{_describe_range(over, least, most)}"
+
+
+def _describe_range(over: float | None, least: float | None, most: float | None) -> str:
+    lower = upper = ""
+    if over is not None:
+        lower = f" more than {over:g}"
+    elif least is not None:
+        lower = f" from {least:g}"
+    if most is not None and over is not None:
+        upper = f" and at most {most:.0f}"
+    elif most is not None:
+        upper = f" to {most:g}"
+    return lower + upper
 
 
 def _find_number(limits: Iterable[object], kind: type, name: str) -> Any:

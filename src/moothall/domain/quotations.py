@@ -137,13 +137,7 @@ def check_quotations(
         if not _is_long_enough(words, is_cited=cited is not None):
             continue
         place = _find_place(words, files, said, cited, looks)
-        verdict: Verdict = (
-            "not_found"
-            if not place
-            else "found"
-            if cited is None or _fits(cited, place)
-            else "elsewhere"
-        )
+        verdict = _judge_place(place, cited)
         is_attributed = cited is not None or (
             is_all_said and _ATTRIBUTION.search(text[max(0, match.start() - 80) : match.start()])
         )
@@ -152,6 +146,14 @@ def check_quotations(
                 Quotation(" ".join(words.split()), cited.label if cited else "", verdict, place)
             )
     return checked
+
+
+def _judge_place(place: str, cited: _Citation | None) -> Verdict:
+    if not place:
+        return "not_found"
+    if cited is None or _fits(cited, place):
+        return "found"
+    return "elsewhere"
 
 
 def locate_quotation(words: str, file: ContextFile, line: int) -> int:
@@ -169,20 +171,14 @@ def locate_quotation(words: str, file: ContextFile, line: int) -> int:
 
 def list_cited_lines(text: str, files: tuple[ContextFile, ...]) -> list[tuple[str, int, int]]:
     """The lines that a contribution cites: the file, the first and the last of them."""
-    citations = _find_citations(text[:MAX_CHECKED_LENGTH], files)
-    return [
-        (
-            each.file.name,
-            each.first,
-            min(
-                max(each.first, each.last),
-                each.first + MAX_CITED_LINES,
-                len(split_lines(each.file.text)),
-            ),
-        )
-        for each in citations
-        if each.file is not None and _has_lines(each)
-    ]
+    cited: list[tuple[str, int, int]] = []
+    for each in _find_citations(text[:MAX_CHECKED_LENGTH], files):
+        if each.file is None or not _has_lines(each):
+            continue
+        last = max(each.first, each.last)
+        last = min(last, each.first + MAX_CITED_LINES, len(split_lines(each.file.text)))
+        cited.append((each.file.name, each.first, last))
+    return cited
 
 
 @lru_cache(maxsize=4_096)
@@ -252,7 +248,11 @@ def _find_place(
         ),
         0,
     )
-    return f"#{place}" if place > 0 else f"[{-place}]" if place else ""
+    if place > 0:
+        return f"#{place}"
+    if place < 0:
+        return f"[{-place}]"
+    return ""
 
 
 def _has_lines(cited: _Citation) -> bool:
@@ -294,7 +294,8 @@ def _find_words(words: str, source: str, begin: int, looks: _Looks) -> int:
     if at >= 0:
         return at
     pieces = _GAP.split(words)
-    parts = [part for each in pieces if (part := fold_quotation(each).strip(_EDGES))]
+    folded = [fold_quotation(each).strip(_EDGES) for each in pieces]
+    parts = [part for part in folded if part]
     if not parts or (len(parts) < 2 and len(parts) == len(pieces)):
         return -1
     rarest = _find_rarest(parts, source, begin, looks)
@@ -351,16 +352,21 @@ def _is_inside(source: str, at: int) -> bool:
     before, after = source[max(0, at - 2) : at], source[at : at + 2]
     if not before or not after or _CJK_LETTER.match(before[-1]) or _CJK_LETTER.match(after[0]):
         return False
-    is_number = (before[-1] in ",." and before[0].isdigit() and after[0].isdigit()) or (
-        before[-1].isdigit() and after[0] in ",." and after[1:].isdigit()
-    )
-    return is_number or (before[-1].isalnum() and after[0].isalnum())
+    if before[-1] in ",." and before[0].isdigit() and after[0].isdigit():
+        return True
+    if before[-1].isdigit() and after[0] in ",." and after[1:].isdigit():
+        return True
+    return before[-1].isalnum() and after[0].isalnum()
 
 
 def _is_long_enough(words: str, *, is_cited: bool) -> bool:
     cjk = len(re.findall(f"[{_CJK}]", words))
     count = len(re.findall(r"[^\W_]+", re.sub(f"[{_CJK}]", " ", words)))
-    return count >= MIN_WORDS - is_cited or cjk >= MIN_CJK - 2 * is_cited or (count > 0 and cjk > 1)
+    min_words, min_cjk = MIN_WORDS, MIN_CJK
+    if is_cited:
+        min_words -= 1
+        min_cjk -= 2
+    return count >= min_words or cjk >= min_cjk or (count > 0 and cjk > 1)
 
 
 def _find_citations(text: str, files: Sequence[ContextFile]) -> list[_Citation]:

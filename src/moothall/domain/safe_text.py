@@ -116,14 +116,17 @@ def dump_json(
 def encode_fields(value: Any) -> Any:
     """A dataclass as JSON has it: names as `name_field` has them, moments in ISO 8601; what is not there is left out."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {
-            name_field(each.name): encode_fields(inner)
-            for each in fields(value)
-            if (inner := getattr(value, each.name)) is not None
-        }
+        encoded: dict[str, Any] = {}
+        for each in fields(value):
+            inner = getattr(value, each.name)
+            if inner is not None:
+                encoded[name_field(each.name)] = encode_fields(inner)
+        return encoded
     if isinstance(value, (tuple, list)):
         return [encode_fields(each) for each in value]
-    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return value
 
 
 def name_field(name: str) -> str:

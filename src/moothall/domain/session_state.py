@@ -156,17 +156,21 @@ def evolve_shared(state: P, entry: Entry) -> P:
 def list_lost_seats(state: ProtocolState, voices: Container[str]) -> tuple[LostSeat, ...]:
     """Return the seats that failed; `voices` are those whose voice is in the outcome."""
     total = sum(seat.weight for seat in state.seats) or 1.0
-    return tuple(
-        LostSeat(
-            seat=seat.id,
-            times=state.losses[seat.id].times,
-            last=state.losses[seat.id].last,
-            weight_share=seat.weight / total,
-            did_not_vote=seat.id not in voices,
+    lost: list[LostSeat] = []
+    for seat in state.seats:
+        if seat.id not in state.losses:
+            continue
+        losses = state.losses[seat.id]
+        lost.append(
+            LostSeat(
+                seat=seat.id,
+                times=losses.times,
+                last=losses.last,
+                weight_share=seat.weight / total,
+                did_not_vote=seat.id not in voices,
+            )
         )
-        for seat in state.seats
-        if seat.id in state.losses
-    )
+    return tuple(lost)
 
 
 _FROM_OUTSIDE: Final = (
