@@ -110,17 +110,23 @@ def judge_evidence(
         spread * math.sqrt(each.readings) / (each.readings + ORDINARY_READINGS)
         for each in ranked[:2]
     ]
-    error = math.hypot(*errors) if len(ranked) > 1 else 0.0
-    return EvidenceVerdict(
+    verdict = EvidenceVerdict(
         method=method,
         ranked=ranked,
         margin=round(margin, DIGITS),
-        z=round(margin / error, DIGITS) if error > 0 else None,
-        sureness=_compute_sureness(ranked, sorted(_group(counted, "reader")), correlations)
-        if error > 0
-        else None,
+        z=None,
+        sureness=None,
         needed=_count_needed(ranked),
         decisive=_find_decisive(counted, method, ranked[0].answer) if len(ranked) > 1 else (),
+    )
+    error = math.hypot(*errors) if len(ranked) > 1 else 0.0
+    if not error > 0:
+        return verdict
+    readers = sorted(_group(counted, "reader"))
+    return replace(
+        verdict,
+        z=round(margin / error, DIGITS),
+        sureness=_compute_sureness(ranked, readers, correlations),
     )
 
 
@@ -231,12 +237,16 @@ def _order_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReadi
     compared = []
     for own in _group(readings, "reader").values():
         marks = [each.value for each in own]
-        marks = marks if _vary(marks) else [each.rank for each in own]
+        if not _vary(marks):
+            marks = [each.rank for each in own]
         for each, mark in zip(own, marks, strict=True):
-            behind = math.fsum((mark > other) + 0.5 * (mark == other) for other in marks) - 0.5
-            compared.append(
-                replace(each, value=behind / (len(own) - 1) if len(own) > 1 else ORDINARY)
-            )
+            share = ORDINARY
+            if len(own) > 1:
+                behind = sum(mark > other for other in marks)
+                # Its own mark is among those that are level.
+                level = sum(mark == other for other in marks) - 1
+                share = (behind + level / 2) / (len(own) - 1)
+            compared.append(replace(each, value=share))
     return compared
 
 

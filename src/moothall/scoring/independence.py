@@ -54,13 +54,11 @@ def detect_family(platform: str, seat: str) -> str:
     name = _parse_model_name(platform)
     # The whole name first, then its parts between dots: hosted models are often called `maker.model` (as in
     # `anthropic.claude-…`).
-    known = (
-        _PREFIXES[prefix]
-        for part in (name, *name.split("."))
-        for prefix in _PREFIXES
-        if part.startswith(prefix)
-    )
-    return next(known, name)
+    for part in (name, *name.split(".")):
+        for prefix, family in _PREFIXES.items():
+            if part.startswith(prefix):
+                return family
+    return name
 
 
 def find_seat_family(seat: Seat) -> str:

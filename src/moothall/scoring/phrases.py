@@ -115,7 +115,8 @@ def _parse_chinese(numeral: str) -> int:
             digit = _DIGITS[sign]
         elif sign in _TENS:
             # A unit without a digit before it counts once: 十 is 10, 十五 is 15.
-            section += (digit or 1) * _TENS[sign]
+            count = digit or 1
+            section += count * _TENS[sign]
             digit = 0
         else:
             # 亿 (10⁸) multiplies everything read so far (一万亿), 万 (10⁴) only what stands after it (一亿二千万).

@@ -175,11 +175,11 @@ def weigh_blind_answers(
     seats: Sequence[Seat], answers: Mapping[SeatId, tuple[str, float | None]], subject: Topic
 ) -> BlindEvidence | None:
     """Return what the blind answers say, each a choice and how sure its seat says it is; None if nobody named a choice."""
-    named = {
-        seat: (label, stated)
-        for seat, (choice, stated) in answers.items()
-        if (label := normalize_label(choice))
-    }
+    named: dict[SeatId, tuple[str, float | None]] = {}
+    for seat_id, (choice, stated) in answers.items():
+        label = normalize_label(choice)
+        if label:
+            named[seat_id] = label, stated
     voters = [seat for seat in seats if seat.id in named]
     if not voters:
         return None
@@ -190,17 +190,19 @@ def weigh_blind_answers(
     heaviest = max(seat.weight for seat in voters)
     counts = Counter(named[seat.id][0] for seat in voters)
     options = _count_options(subject, counts)
-    listed = [
-        BlindAnswer(
-            choice=named[seat.id][0],
-            accuracy=find_accuracy(seat),
-            worth=worth,
-            weight=seat.weight / heaviest,
-            stated=named[seat.id][1],
-            cases=seat.cases,
+    listed: list[BlindAnswer] = []
+    for seat, worth in zip(voters, worths, strict=True):
+        label, stated = named[seat.id]
+        listed.append(
+            BlindAnswer(
+                choice=label,
+                accuracy=find_accuracy(seat),
+                worth=worth,
+                weight=seat.weight / heaviest,
+                stated=stated,
+                cases=seat.cases,
+            )
         )
-        for seat, worth in zip(voters, worths, strict=True)
-    ]
     return BlindEvidence(
         counts=counts,
         scores=score_choices(listed, options),

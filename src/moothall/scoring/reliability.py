@@ -86,28 +86,26 @@ class ReliabilityTable:
         """Count a case; with `times` −1 take it back."""
         place = None if confidence is None else min(int(confidence * BINS + 1e-9), BINS - 1)
         bins = self.counts.setdefault(kind, {})
-        old, said = bins.get(place, _Count()), confidence or 0.0
+        old = bins.get(place, _Count())
+        said = confidence or 0.0
+        outcome = 1 if is_right else 0
         bins[place] = _Count(
-            old.cases + times,
-            old.right + times * is_right,
-            old.said + times * said,
-            old.squares + times * (said - is_right) ** 2,
+            cases=old.cases + times,
+            right=old.right + times * outcome,
+            said=old.said + times * said,
+            squares=old.squares + times * (said - outcome) ** 2,
         )
 
     def count_alike(self, protocol: str, agreement: str) -> TrackShare | None:
         """Return how often decisions of this kind were right; None while too few are reviewed."""
-        alike = [
-            count
-            for kind, bins in self.counts.items()
-            if kind[:2] == (protocol, agreement)
-            for count in bins.values()
-        ]
-        cases = sum(count.cases for count in alike)
-        return (
-            TrackShare(cases=cases, right=sum(count.right for count in alike))
-            if cases >= MIN_ALIKE
-            else None
-        )
+        cases = right = 0
+        for kind, bins in self.counts.items():
+            if kind[:2] == (protocol, agreement):
+                cases += sum(count.cases for count in bins.values())
+                right += sum(count.right for count in bins.values())
+        if cases < MIN_ALIKE:
+            return None
+        return TrackShare(cases=cases, right=right)
 
     def list_groups(self, protocol: str = "") -> tuple[ReliabilityGroup, ...]:
         """Return the counts of every kind, of one protocol if one is given."""
@@ -130,24 +128,31 @@ class ReliabilityTable:
 def _build_group(kind: DecisionKind, bins: dict[int | None, _Count]) -> ReliabilityGroup:
     figures = [count for place, count in bins.items() if place is not None]
     sure = sum(count.cases for count in figures)
-    built = (_build_bin(place, [bins[place]]) for place in range(BINS) if place in bins)
+    said = brier = None
+    if sure:
+        said = round(math.fsum(count.said for count in figures) / sure, 4)
+        brier = round(math.fsum(count.squares for count in figures) / sure, 4)
+    built = [_build_bin(place, [bins[place]]) for place in range(BINS) if place in bins]
     return ReliabilityGroup(
         **kind._asdict(),
         cases=sum(count.cases for count in bins.values()),
         right=sum(count.right for count in bins.values()),
-        said=round(math.fsum(count.said for count in figures) / sure, 4) if sure else None,
-        brier=round(math.fsum(count.squares for count in figures) / sure, 4) if sure else None,
+        said=said,
+        brier=brier,
         bins=tuple(each for each in built if each is not None),
     )
 
 
 def _build_bin(place: int, counts: Iterable[_Count]) -> ReliabilityBin | None:
     listed = list(counts)
-    cases, right = sum(count.cases for count in listed), sum(count.right for count in listed)
+    cases = sum(count.cases for count in listed)
+    if not cases:
+        return None
     said = math.fsum(count.said for count in listed)
-    limits = {"low": place / BINS, "high": (place + 1) / BINS}
-    return (
-        ReliabilityBin(**limits, cases=cases, right=right, said=round(said / cases, 4))
-        if cases
-        else None
+    return ReliabilityBin(
+        low=place / BINS,
+        high=(place + 1) / BINS,
+        cases=cases,
+        right=sum(count.right for count in listed),
+        said=round(said / cases, 4),
     )

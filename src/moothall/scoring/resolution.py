@@ -179,12 +179,9 @@ def pool_one_voice(
     The choices exclude each other and share one probability. A seat divides its voice among those that it supports; one that
     only opposes speaks for none of them.
     """
-    named = Counter(
-        vote.seat for votes in ballots.values() for vote in votes if vote.position in _FOR
-    )
-    siding = {
-        vote.seat: vote for votes in ballots.values() for vote in votes if vote.position in SIDES
-    }
+    cast = [vote for votes in ballots.values() for vote in votes]
+    named = Counter(vote.seat for vote in cast if vote.position in _FOR)
+    siding = {vote.seat: vote for vote in cast if vote.position in SIDES}
     count = max(options, len(ballots) + 1)
     total = math.fsum(vote.weight for vote in siding.values())
 
@@ -280,19 +277,19 @@ def _resolve_votes(
     support = _compute_support(siding, weights)
     outcome = classify(votes, support)
     carried = outcome != "no_consensus"
+    siding_weights = tuple([v.weight for v in siding])
     everyone = math.fsum([v.weight for v in votes])
+    turnout = math.fsum(siding_weights) / everyone if everyone > 0 else 0.0
+    has_missing = any(v.position is None for v in votes)
     return Resolution(
         consensus_type=outcome,
         carried=carried,
         support=support,
-        turnout=math.fsum([v.weight for v in siding]) / everyone if everyone > 0 else 0.0,
+        turnout=turnout,
         confidence=pool_one_voice({"motion": siding})["motion"] if siding else None,
         voters=len(siding),
-        effective=_count_effective(
-            tuple([v.weight for v in siding]), _build_pair_correlations(siding, correlations)
-        ),
-        outcome_uncertain=any(v.position is None for v in votes)
-        and _can_turn(votes, classify, correlations, carried=carried),
+        effective=_count_effective(siding_weights, _build_pair_correlations(siding, correlations)),
+        outcome_uncertain=has_missing and _can_turn(votes, classify, correlations, carried=carried),
         weights={v.seat: weight for v, weight in zip(siding, weights, strict=True)},
     )
 

@@ -78,10 +78,10 @@ def compute_entropy(concentrations: Collection[float]) -> float:
     total = math.fsum(concentrations)
     if not total > 0:
         return 0.0
-    # The share of a positive concentration can still underflow to 0, and log2(0) is undefined.
-    shares = [share for value in concentrations if (share := value / total) > 0]
+    shares = [value / total for value in concentrations]
     # Shannon entropy H = −Σ p·log₂ p, divided by its maximum log₂ n; `max(..., 2)` avoids dividing by log₂ 1 = 0.
-    bits = math.fsum(-share * math.log2(share) for share in shares)
+    # The share of a positive concentration can still underflow to 0, and log2(0) is undefined.
+    bits = math.fsum(-share * math.log2(share) for share in shares if share > 0)
     return round(min(max(bits / math.log2(max(len(concentrations), 2)), 0.0), 1.0), DIGITS)
 
 

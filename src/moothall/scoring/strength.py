@@ -95,8 +95,9 @@ def rate_strength(
         "one_mind": minds == 1,
         "after_reading": support is not None and basis in {None, "one_voice"},
     }
-    if weak := [reason for reason, holds in weaknesses.items() if holds]:
-        return StrengthRating("weak", weak[0])
+    for reason, holds in weaknesses.items():
+        if holds:
+            return StrengthRating("weak", reason)
     if support is None:
         return StrengthRating("fair", "no_vote")
     if opposed or open_challenges:

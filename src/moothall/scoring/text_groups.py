@@ -4,6 +4,7 @@ A verdict is a weight: `same` speaks for one group, `different` and `opposite` f
 is highest, so that later verdicts outvote a wrong one: a text moves, and two groups become one where enough speaks for it.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -146,17 +147,17 @@ class TextGroups:
         doubts: list[tuple[float, Pair]] = []
         for (low, high), weight in self._weigh_groups().items():
             groups = self.members[low], self.members[high]
-            pair = (
-                self._find_pair(*groups, texts)
-                if abs(weight) < MERGE_AT and min(map(len, groups)) > 1
-                else None
-            )
-            doubts += [(1.0 - weight, pair)] if pair is not None else []
-        doubts += [
-            doubt
-            for text in self._links
-            if text in texts and (doubt := self._doubt(text, texts)) is not None
-        ]
+            if abs(weight) >= MERGE_AT or min(map(len, groups)) <= 1:
+                continue
+            pair = self._find_pair(*groups, texts)
+            if pair is not None:
+                doubts.append((1.0 - weight, pair))
+        for text in self._links:
+            if text not in texts:
+                continue
+            doubt = self._doubt(text, texts)
+            if doubt is not None:
+                doubts.append(doubt)
         # The newest come last in `_links`, and are looked at least; sorting keeps their order.
         doubts.reverse()
         pairs = dict.fromkeys(
@@ -194,10 +195,15 @@ class TextGroups:
         self, own: Collection[str], others: Collection[str], texts: Collection[str]
     ) -> Pair | None:
         """Return the pair of two groups that was judged least often, the best supported text first."""
+        own_texts = [text for text in own if text in texts]
+        other_texts = [text for text in others if text in texts]
         pairs = [
-            (self._count(one, other), -len(self._links.get(other, {})), one, other)
-            for one in own
-            for other in others
-            if one != other and one in texts and other in texts
+            self._rank_pair(one, other)
+            for one, other in itertools.product(own_texts, other_texts)
+            if one != other
         ]
         return min(pairs)[2:] if pairs else None
+
+    def _rank_pair(self, one: str, other: str) -> tuple[int, int, str, str]:
+        """Return the pair behind how often it was judged and how little the other text is supported."""
+        return self._count(one, other), -len(self._links.get(other, {})), one, other

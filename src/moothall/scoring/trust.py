@@ -48,12 +48,15 @@ class TrackRecord:
 
     def plus(self, score: float | None, right: float | None = None) -> "TrackRecord":
         """Return the record with one more case: its Brier score, and 1 if it was right, a half for a partial success."""
-        return TrackRecord(
-            cases=self.cases + (score is not None),
-            brier_sum=self.brier_sum + (score or 0.0),
-            sides=self.sides + (right is not None),
-            right=self.right + (right or 0.0),
-        )
+        cases, brier_sum = self.cases, self.brier_sum
+        if score is not None:
+            cases += 1
+            brier_sum += score
+        sides, rights = self.sides, self.right
+        if right is not None:
+            sides += 1
+            rights += right
+        return TrackRecord(cases=cases, brier_sum=brier_sum, sides=sides, right=rights)
 
     def minus(self, other: "TrackRecord") -> "TrackRecord":
         """Return the record without a part of it."""
@@ -66,9 +69,8 @@ class TrackRecord:
 
     def thin_out(self, share: float, most: float) -> "TrackRecord":
         """Return the same averages over a share of the cases, and at most so many."""
-        scored, sided = (
-            min(share, most / count) if count > 0 else share for count in (self.cases, self.sides)
-        )
+        scored = min(share, most / self.cases) if self.cases > 0 else share
+        sided = min(share, most / self.sides) if self.sides > 0 else share
         return TrackRecord(
             cases=self.cases * scored,
             brier_sum=self.brier_sum * scored,
