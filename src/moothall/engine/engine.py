@@ -29,6 +29,14 @@ CheckFamily = Callable[[Snapshot, Seat], None]
 """Raises if a seat may not state another model family now."""
 
 
+def _name_outcome(result: Snapshot) -> str:
+    if result.is_closed:
+        return "closed"
+    if result.session_state.parked is None:
+        return "waiting"
+    return "parked"
+
+
 class Engine(OutsideAnswers):
     """All operations on sessions. Create one per process and ledger."""
 
@@ -111,14 +119,7 @@ class Engine(OutsideAnswers):
                     "moot.advance", session=session, protocol=run.snapshot.rules.name
                 ) as span:
                     result = await run.run()
-                    parked = result.session_state.parked
-                    span.note(
-                        outcome="closed"
-                        if result.is_closed
-                        else "waiting"
-                        if parked is None
-                        else "parked"
-                    )
+                    span.note(outcome=_name_outcome(result))
                 return result
             except* Exception as group:  # noqa: BLE001
                 # Callers expect the loop's own failure (such as a full disk), not the exception group of the TaskGroup.

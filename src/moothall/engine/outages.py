@@ -109,11 +109,12 @@ async def explain_unready(
         )
     )
     reasons = dict(zip(waiting, sentences, strict=True))
-    return {
-        seat: why
-        for seat, each in participants.items()
-        if (why := reasons.get(id(each))) is not None
-    }
+    unready: dict[SeatId, str] = {}
+    for seat, each in participants.items():
+        why = reasons.get(id(each))
+        if why is not None:
+            unready[seat] = why
+    return unready
 
 
 async def _check_ready(participant: Participant, seconds: float, *, is_outage: bool) -> str | None:

@@ -501,24 +501,21 @@ class SessionRun:
     def _next_deadline(self, now: datetime) -> float | None:
         session_state = self.snapshot.session_state
         held = self._outages.held
-        waits = [
-            (deadline - now).total_seconds() + self._questions.get_waited(ask)
-            for ask, pending in session_state.pending.items()
-            if ask not in held and (deadline := self._context.pauses.extend_deadline(pending))
-        ]
+        waits: list[float] = []
+        for ask, pending in session_state.pending.items():
+            if ask in held:
+                continue
+            deadline = self._context.pauses.extend_deadline(pending)
+            if deadline:
+                waits.append((deadline - now).total_seconds() + self._questions.get_waited(ask))
         if session_state.is_waiting_outside and self._time() < self._waits_until < math.inf:
             waits.append(self._waits_until - self._time())
         # The time budget is a deadline, too; while only outside seats are awaited its clock stands still.
-        if (
-            session_state.opened.budget.seconds is not None
-            and session_state.exhausted is None
-            and not session_state.is_waiting_outside
-        ):
-            waits.append(
-                session_state.opened.budget.seconds
-                - session_state.spent.seconds
-                - (now - max(session_state.ran_at, self._since)).total_seconds()
-            )
+        seconds = session_state.opened.budget.seconds
+        is_counting = session_state.exhausted is None and not session_state.is_waiting_outside
+        if seconds is not None and is_counting:
+            passed = (now - max(session_state.ran_at, self._since)).total_seconds()
+            waits.append(seconds - session_state.spent.seconds - passed)
         return min(waits, default=None)
 
     def _time_out(self, now: datetime) -> None:

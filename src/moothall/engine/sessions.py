@@ -69,16 +69,11 @@ class Sessions:
         """In how many seconds the first open ask is overdue, by the clock that judges it; None if none has a deadline."""
         # The asks that were put together are one value: among many seats there are few different ones.
         pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
-        deadlines = [
-            deadline
-            for each in pending
-            if (deadline := self.context.pauses.extend_deadline(each)) is not None
-        ]
-        return (
-            max(0.0, (min(deadlines) - self.context.clock.now()).total_seconds())
-            if deadlines
-            else None
-        )
+        extended = [self.context.pauses.extend_deadline(each) for each in pending]
+        deadlines = [deadline for deadline in extended if deadline is not None]
+        if not deadlines:
+            return None
+        return max(0.0, (min(deadlines) - self.context.clock.now()).total_seconds())
 
     async def is_running(self, session: SessionId) -> bool:
         """Whether any process runs the session now."""
@@ -171,11 +166,12 @@ class Sessions:
 
     def list_texts(self, opening: StoredRecord) -> dict[str, str]:
         """The texts of an opening that was just read, by their hashes."""
-        return {
-            digest: text
-            for digest in list_hashes(opening.body)
-            if (text := self.texts.find(digest)) is not None
-        }
+        texts: dict[str, str] = {}
+        for digest in list_hashes(opening.body):
+            text = self.texts.find(digest)
+            if text is not None:
+                texts[digest] = text
+        return texts
 
     async def build_unknown(self, session: SessionId) -> errors.UnknownSession:
         where = await self._explain_absence(session) if self._explain_absence is not None else ""

@@ -35,12 +35,11 @@ FindRules = Callable[[Opened], AnyRulebook]
 
 def choose_by_opening(rulebooks: Iterable[AnyRulebook]) -> FindRules:
     """Return what finds the one of these rulebooks whose sessions begin with an opening."""
-    known = {
-        fact: rules
-        for rules in rulebooks
-        for fact in rules.kinds.values()
-        if issubclass(fact, Opened)
-    }
+    known: dict[type[Fact], AnyRulebook] = {}
+    for rules in rulebooks:
+        for fact in rules.kinds.values():
+            if issubclass(fact, Opened):
+                known[fact] = rules
 
     def find_rules(opened: Opened) -> AnyRulebook:
         if type(opened) not in known:

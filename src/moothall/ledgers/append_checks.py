@@ -62,10 +62,10 @@ class ChangeWaiters:
                 waiter.set_result(head)
 
     def fail(self, error: MootError) -> None:
-        for waiter in [
-            waiter for waiting in self._waiting.values() for waiter in waiting if not waiter.done()
-        ]:
-            waiter.set_exception(error)
+        for waiting in self._waiting.values():
+            for waiter in waiting:
+                if not waiter.done():
+                    waiter.set_exception(error)
 
     @contextmanager
     def wait(self, session: SessionId, after: int) -> Iterator["asyncio.Future[int]"]:

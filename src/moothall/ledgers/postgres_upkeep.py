@@ -160,19 +160,20 @@ def build_columns(batches: Mapping[SessionId, Sequence[StoredRecord]]) -> list[s
     sizes, hash_sizes = list(map(len, bodies)), list(map(len, hashes))
     starts = list(accumulate(map(add, sizes, hash_sizes), initial=1))  # PostgreSQL counts from 1
     lasts = [end - 1 for end in accumulate(len(batches[name]) for name in names)]
-    sessions = (
-        [batches[name][0].seq for name in names],
-        [seqs[last] for last in lasts],
-        [starts[last] + sizes[last] for last in lasts],
-        [hash_sizes[last] for last in lasts],
-    )
+    first_seqs = [batches[name][0].seq for name in names]
+    last_seqs = [seqs[last] for last in lasts]
+    hash_starts = [starts[last] + sizes[last] for last in lasts]
+    last_hash_sizes = [hash_sizes[last] for last in lasts]
+    session_columns = (first_seqs, last_seqs, hash_starts, last_hash_sizes)
     owners = "\n".join(name for name in names for _ in batches[name])
+    record_columns = (seqs, times, starts[:-1], sizes, hash_sizes)
+    bytes_of_records = b"".join(chain.from_iterable(zip(bodies, hashes, strict=True)))
     return [
         "\n".join(names),
-        *map(_join_numbers, sessions),
+        *map(_join_numbers, session_columns),
         owners,
-        *map(_join_numbers, (seqs, times, starts[:-1], sizes, hash_sizes)),
-        b"".join(chain.from_iterable(zip(bodies, hashes, strict=True))),
+        *map(_join_numbers, record_columns),
+        bytes_of_records,
     ]
 
 
