@@ -167,14 +167,14 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
     own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
     read = add_consultation_rules(state, brief, brief.ask, is_gate=is_gate)
-    stances = {
-        seat.id: f" ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else ""
-        for seat in state.seats
-    }
-    names = [f"@{seat}{stance}" for seat, stance in stances.items()]
+    names: list[str] = []
+    for seat in state.seats:
+        stance = f" ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else ""
+        names.append(f"@{seat.id}{stance}")
+    table = words.table.format(seats=", ".join(names))
     return replace(
         brief,
-        shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=', '.join(names))}\n\n{brief.shared}",
+        shared=f"{words.consulting}\n{rules}\n{table}\n\n{brief.shared}",
         own=f"{own}\n\n{brief.own}" if own else brief.own,
         fault=read.fault,
         nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),
@@ -237,6 +237,7 @@ def build_consultation_brief(
         fault=_wrap_validator(no_fault, words.direct if current.is_direct else None),
         person=partial(build_consulted_ask, language, current.seat, current.request),
     )
+    topic = quote_lines(shorten_text(state.opened.topic, MAX_PART_LENGTH))
     return fill_brief(
         state,
         ask,
@@ -244,7 +245,7 @@ def build_consultation_brief(
         system=words.system,
         nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
         perception=Perception(goal=current.request.question, memory=memory, own_words=last),
-        shared=f"{words.topic}\n{quote_lines(shorten_text(state.opened.topic, MAX_PART_LENGTH))}",
+        shared=f"{words.topic}\n{topic}",
         own="\n".join([*lines, words.now.format(seat=seat.id)]),
         subject=current.request.question,
         again=current.tries,

@@ -272,13 +272,9 @@ def _find_outcome(state: ConsultingState, ask: AskId, asker: SeatId) -> facts.Ou
     if state.stop is not None or ask in state.refused:
         return state.stop or "refused"
     for ended in state.list_learned(asker):
-        return (
-            "failed"
-            if ended.advice is None
-            else "unknown"
-            if ended.advice.is_unknown
-            else "answered"
-        )
+        if ended.advice is None:
+            return "failed"
+        return "unknown" if ended.advice.is_unknown else "answered"
     return None
 
 

@@ -195,17 +195,15 @@ def build_request(
 def build_advice(
     advice: facts.Advice, to: str, words: ConsultationPromptText, tone: Tone = "plain"
 ) -> tuple[Block, ...]:
-    return (
-        *((Line(words.unknown.format(to=to), "strong"),) if advice.is_unknown else ()),
-        Quote(advice.answer, tone),
-        *_build_part(words.labels["notes"], advice.notes),
-        *_build_part(words.labels["unsure_of"], advice.unsure_of),
-        *(
-            (Line((Muted(words.labels["ask_instead"]), f" @{advice.ask_instead}")),)
-            if advice.ask_instead
-            else ()
-        ),
-    )
+    blocks: list[Block] = []
+    if advice.is_unknown:
+        blocks.append(Line(words.unknown.format(to=to), "strong"))
+    blocks.append(Quote(advice.answer, tone))
+    blocks += _build_part(words.labels["notes"], advice.notes)
+    blocks += _build_part(words.labels["unsure_of"], advice.unsure_of)
+    if advice.ask_instead:
+        blocks.append(Line((Muted(words.labels["ask_instead"]), f" @{advice.ask_instead}")))
+    return tuple(blocks)
 
 
 def _build_part(label: str, text: str) -> tuple[Block, ...]:
