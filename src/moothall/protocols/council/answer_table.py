@@ -105,7 +105,7 @@ class CouncilAsk(StateAsk[Council]):
         return list_advice(self.state)
 
     def list_lines(self, numbers: Sequence[int]) -> list[CouncilLine]:
-        return [line for number in numbers if (line := self.state.line(number)) is not None]
+        return self.state.list_lines(numbers)
 
 
 Row = AnswerField[CouncilAsk]

@@ -63,13 +63,11 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
         return {
             number: CandidateVote(candidate=number, position="abstain") for number in candidates
         }
-    about = (
-        said.refers_to
-        if said.refers_to in candidates
-        else candidates[0]
-        if len(candidates) == 1
-        else None
-    )
+    about: int | None = None
+    if said.refers_to in candidates:
+        about = said.refers_to
+    elif len(candidates) == 1:
+        about = candidates[0]
     if about is None or said.position is None:
         return {}
     return {
@@ -136,11 +134,7 @@ def find_votes(
     state: Council, candidates: Sequence[int], about: Sequence[int]
 ) -> Mapping[SeatId, CandidateVote]:
     """Return the most favourable vote of everyone who voted on one of these candidates."""
-    lines = {
-        seat: line
-        for seat, number in state.votes.items()
-        if (line := state.line(number)) is not None
-    }
+    lines = state.map_lines(state.votes)
     unproposed = list_unproposed(state, candidates)
     cast = {
         seat: read_vote(state, line.said, candidates, unproposed) for seat, line in lines.items()
@@ -316,11 +310,7 @@ def find_motion(
 
 def find_discussed_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the candidate that the discussion supports most, whatever the votes say: these may still be sealed."""
-    lines = [
-        line
-        for number in find_candidate_ids(variant, state)
-        if (line := state.line(number)) is not None
-    ]
+    lines = state.list_lines(find_candidate_ids(variant, state))
     return lines[0] if len(lines) == 1 else find_discussed_line(state, lines)
 
 
@@ -333,15 +323,12 @@ def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, 
     """Return the votes that were cast before the vote began; one before the last candidate was about something else."""
     listed = tuple(candidates)
     newest = max(listed, default=0)
-    ahead = {
-        seat: line
-        for seat, number in state.ahead.items()
-        if (line := state.line(number)) is not None
-    }
-    votes = {
-        seat: line for seat, line in ahead.items() if line.phase == "vote" and line.id > newest
-    }
-    return {seat: line.id for seat, line in votes.items() if read_ballot(line.said, listed)}
+    votes: dict[SeatId, int] = {}
+    for seat, line in state.map_lines(state.ahead).items():
+        is_about_all = line.phase == "vote" and line.id > newest
+        if is_about_all and read_ballot(line.said, listed):
+            votes[seat] = line.id
+    return votes
 
 
 _REFERENCES: Final = ("refers_to", "candidate", "motion", "line", "resolution")
@@ -356,18 +343,24 @@ def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
         for key, value in fields.items()
         if re.fullmatch(r"#?\d{1,6}", key)
     }
-    about = next(
-        (number for key in _REFERENCES if (number := read_integer(fields.get(key))) is not None),
-        None,
-    )
+    about = _find_referenced_line(fields)
     said = _read(fields.get("position") or fields.get("vote"))
-    by_line = by_line or ({about: said} if about is not None and said else {})
-    by_line = by_line or find_line_positions(
-        "\n".join(value for value in fields.values() if isinstance(value, str))
-    )
+    if not by_line and about is not None and said:
+        by_line = {about: said}
+    if not by_line:
+        texts = [value for value in fields.values() if isinstance(value, str)]
+        by_line = find_line_positions("\n".join(texts))
     return [
         {"candidate": number, **position} for number, position in by_line.items() if position
     ] or None
+
+
+def _find_referenced_line(fields: Mapping[str, object]) -> int | None:
+    for key in _REFERENCES:
+        number = read_integer(fields.get(key))
+        if number is not None:
+            return number
+    return None
 
 
 def find_line_positions(words: str) -> dict[int, dict[str, object]]:

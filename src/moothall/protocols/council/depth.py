@@ -146,15 +146,23 @@ def describe_depth(variant: CouncilVariant, state: Council, reason: EndReason) -
         )
         stage, why = ("one_mind", "clear") if is_first_enough else (stage, "unclear")
     if stage == "protocol":
-        why = "stakes" if subject.stakes not in NEEDED else "poor_record" if is_poor else "unclear"
-    needed = {"one_mind": 1, "blind_vote": len(positions)}.get(stage, sum(state.counts.values()))
+        why = "unclear"
+        if subject.stakes not in NEEDED:
+            why = "stakes"
+        elif is_poor:
+            why = "poor_record"
+    spared = 0
+    if mode == "shadow":
+        asked = sum(state.counts.values())
+        needed = {"one_mind": 1, "blind_vote": len(positions)}.get(stage, asked)
+        spared = asked - needed
+    elif is_ended_blind:
+        spared = count_spared(variant, state)
     return DepthTaken(
         mode=mode,
         stage=stage,
         reason=why,
-        spared=sum(state.counts.values()) - needed
-        if mode == "shadow"
-        else count_spared(variant, state) * is_ended_blind,
+        spared=spared,
         seat=first,
         choice=_find_stage_choice(state, stage, first),
     )

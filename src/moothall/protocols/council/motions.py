@@ -89,9 +89,8 @@ def is_about(state: Council, line: CouncilLine, choice: str, author: SeatId) -> 
         state.line(line.said.refers_to),
         *(each for each in list_proposals(state) if each.seat == author),
     ]
-    named = [
-        label for each in about if each is not None and (label := normalize_label(each.said.choice))
-    ]
+    labels = [normalize_label(each.said.choice) for each in about if each is not None]
+    named = [label for label in labels if label]
     return not named or not choice or named[0] == choice
 
 

@@ -89,25 +89,19 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     lines = state.list_visible_lines(seat.id)
     own_words = next((line.said.text for line in reversed(state.lines) if line.seat == seat.id), "")
     # While proposals are blind, not even a similarity may depend on what others wrote.
-    motion = (
-        None
-        if state.is_sealed and state.phase == "propose"
-        else find_discussed_motion(variant, state)
-    )
+    is_blind = state.is_sealed and state.phase == "propose"
+    motion = None if is_blind else find_discussed_motion(variant, state)
+    opened = state.opened
     return fill_brief(
         state,
         ask,
         build_answer_rules(variant, state, ask),
         system=words.system,
         nth=state.round,
-        perception=Perception(
-            goal=state.opened.topic, memory=_build_memory(lines), own_words=own_words
-        ),
-        shared=build_shared_prompt(
-            state.opened.language, state.opened.topic, state.opened.subject.options, lines
-        ),
+        perception=Perception(goal=opened.topic, memory=_build_memory(lines), own_words=own_words),
+        shared=build_shared_prompt(opened.language, opened.topic, opened.subject.options, lines),
         own=build_own_prompt(variant, state, seat, ask.kind),
-        subject=state.opened.topic if motion is None else motion.said.text,
+        subject=opened.topic if motion is None else motion.said.text,
         schema=build_answer_schema(CouncilAsk(variant=variant, state=state, ask=ask)),
         hints=words.hints,
     )
@@ -201,16 +195,14 @@ def _format_context(
             return _format_open_challenges(state, words)
         case "vote":
             line = find_blind_positions(state).get(seat.id)
-            return [
+            lines = [
                 *_format_motion(variant, state, words),
                 *_format_open_challenges(state, words),
                 *_format_minority(state, seat, words),
-                *(
-                    []
-                    if line is None
-                    else ["", words.before, format_line(words, line, MAX_OWN_LENGTH)]
-                ),
             ]
+            if line is not None:
+                lines += ["", words.before, format_line(words, line, MAX_OWN_LENGTH)]
+            return lines
         case _:
             return []
 
@@ -266,11 +258,7 @@ def _list_candidate_lines(variant: CouncilVariant, state: Council) -> list[Counc
     if not is_by_candidates(variant, state):
         motion = find_discussed_motion(variant, state)
         return [] if motion is None else [motion]
-    return [
-        line
-        for number in find_candidate_ids(variant, state)
-        if (line := state.line(number)) is not None
-    ]
+    return state.list_lines(find_candidate_ids(variant, state))
 
 
 def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
@@ -283,7 +271,7 @@ def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[st
 
 
 def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
-    votes = [line for seat in state.votes if (line := state.line(state.votes[seat])) is not None]
+    votes = state.list_lines(state.votes.values())
     cast = [
         (line, {line.said.position, *(vote.position for vote in line.said.ballot)})
         for line in votes

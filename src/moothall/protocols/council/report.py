@@ -48,6 +48,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
         (format_phase(one.phase, one.round, words), f"{one.seat} {timeline.describe_pass(one)}")
         for one in timeline.passes
     )
+    passed = tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())
     return sections.build_report(
         timeline,
         decision,
@@ -63,14 +64,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *_build_votes(timeline, words),
             *_build_candidates(timeline, words),
             *_build_readable(timeline, decision, words),
-            *build_section(
-                words.passed,
-                (
-                    blocks.Bullets(
-                        tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())
-                    ),
-                ),
-            ),
+            *build_section(words.passed, (blocks.Bullets(passed),)),
             *build_timeline(timeline, words),
         ),
     )
@@ -194,13 +188,12 @@ def _describe_depth(decision: Decision, depth: DepthTaken, words: CouncilReportT
     if depth.mode == "auto":
         return words.depth_auto.format(stage=stage, reason=reason, spared=depth.spared)
     is_same = normalize_label(depth.choice) == normalize_label(decision.choice)
-    choice = (
-        words.depth_none
-        if depth.stage == "protocol"
-        else words.depth_same
-        if is_same
-        else depth.choice or words.depth_none
-    )
+    if depth.stage == "protocol":
+        choice = words.depth_none
+    elif is_same:
+        choice = words.depth_same
+    else:
+        choice = depth.choice or words.depth_none
     return words.depth_shadow.format(
         stage=stage, reason=reason, spared=depth.spared, given=decision.turns, choice=choice
     )
@@ -252,21 +245,14 @@ def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tu
     tallies = timeline.resolution.candidates if timeline.resolution is not None else ()
     if len(tallies) < 2:
         return ()
-    lines = [
-        (tally, line) for tally in tallies if (line := timeline.state.line(tally.line)) is not None
-    ]
-    rows = [
-        (
-            blocks.References((line.id,)),
-            line.seat,
-            line.said.text,
-            f"{tally.support:.2f}",
-            f"{tally.unconditional:.2f}",
-            f"{tally.oppose:.2f}",
-            format_percent(tally.confidence),
-        )
-        for tally, line in lines
-    ]
+    rows: list[tuple[blocks.Cell, ...]] = []
+    for tally in tallies:
+        line = timeline.state.line(tally.line)
+        if line is None:
+            continue
+        shares = [f"{share:.2f}" for share in (tally.support, tally.unconditional, tally.oppose)]
+        confidence = format_percent(tally.confidence)
+        rows.append((blocks.References((line.id,)), line.seat, line.said.text, *shares, confidence))
     return build_section(words.candidates, (build_table(words.candidate_heads, rows),))
 
 

@@ -58,21 +58,16 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
                 timeline.phase_entries.get((number, phase), 1),
             )
         )
-        if voted_on := candidates.get((number, phase)):
+        voted_on = candidates.get((number, phase))
+        if voted_on:
             name = words.motion if len(voted_on) == 1 else words.candidates
             blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))
-        blocks += [
-            timeline.build_once(
-                line.id,
-                (line, line.id in timeline.state.sealed, notes[line.id]),
-                partial(_build_line, timeline, line, notes[line.id], words),
-            )
-            for line in lines
-        ]
-        is_over = timeline.closed is not None or (number, phase) != (
-            timeline.state.round,
-            timeline.state.phase,
-        )
+        for line in lines:
+            mark = (line, line.id in timeline.state.sealed, notes[line.id])
+            build = partial(_build_line, timeline, line, notes[line.id], words)
+            blocks.append(timeline.build_once(line.id, mark, build))
+        current = (timeline.state.round, timeline.state.phase)
+        is_over = timeline.closed is not None or (number, phase) != current
         if not lines and is_over:
             blocks.append(Line(words.nothing_said, "dim"))
     return build_section(words.timeline, blocks)
@@ -126,19 +121,21 @@ def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:
     said = line.said
     what = words.types[said.type]
     tone = TONES.get(said.position or said.type, "plain")
-    kind = Mark(what if said.position is None else f"{what}: {words.verdicts[said.position]}", tone)
+    if said.position is not None:
+        what = f"{what}: {words.verdicts[said.position]}"
     named = (
         (words.about, (said.refers_to,) if said.refers_to else ()),
         (words.answers, said.answers),
         (words.accepts, said.accepts),
         (words.moved_by, (said.moved_by,) if said.moved_by else ()),
     )
-    sure = (
-        []
-        if said.confidence is None
-        else [words.sure.format(share=format_percent(said.confidence))]
-    )
-    return [kind, *(References(numbers, text) for text, numbers in named if numbers), *sure]
+    marks: list[Span] = [Mark(what, tone)]
+    for text, numbers in named:
+        if numbers:
+            marks.append(References(numbers, text))
+    if said.confidence is not None:
+        marks.append(words.sure.format(share=format_percent(said.confidence)))
+    return marks
 
 
 def _group_lines_by_phase(

@@ -44,6 +44,12 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
     counted = list_counted_votes(variant, state, reason, decided, votes)
     resolution, basis = _resolve(variant, state, reason, decided, votes)
     silent = {vote.seat for vote in counted if vote.position is None}
+    voices = {seat.id for seat in state.seats} - silent
+    challenges = motions.list_challenges(state)
+    unasked: tuple[SeatId, ...] = ()
+    if reason in {"settled", "one_mind"}:
+        unasked = tuple(seat.id for seat in state.seats if seat.id not in state.had)
+    is_ended_blind = reason in BLIND_ENDINGS
     return copy_fields(
         DeliberationClosed,
         resolution,
@@ -51,18 +57,12 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
         motion=None if decided is None else decided.id,
         effective_voters=resolution.effective,
         ballots=tuple(_build_ballot(vote, resolution) for vote in counted),
-        open_challenges=tuple(
-            challenge.line.id
-            for challenge in motions.list_challenges(state)
-            if challenge.state == "open"
-        ),
+        open_challenges=tuple(each.line.id for each in challenges if each.state == "open"),
         overturned=resolution.carried and motions.is_overturned(variant, state, decided),
-        lost=list_lost_seats(state, {seat.id for seat in state.seats} - silent),
-        candidates=tally_candidates(variant, state, votes) if reason not in BLIND_ENDINGS else (),
-        unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had)
-        if reason in {"settled", "one_mind"}
-        else (),
-        spared=count_spared(variant, state) if reason in BLIND_ENDINGS else 0,
+        lost=list_lost_seats(state, voices),
+        candidates=() if is_ended_blind else tally_candidates(variant, state, votes),
+        unasked=unasked,
+        spared=count_spared(variant, state) if is_ended_blind else 0,
         confidence_from=basis if resolution.confidence is not None else None,
         agreement=_find_agreement(state, counted, decided, reason) if resolution.carried else None,
         depth=describe_depth(variant, state, reason),
@@ -118,13 +118,9 @@ def _resolve(
     if evidence is not None and state.votes and state.opened.settings.choose == "both":
         share = votes.compute_shares(evidence)[choice]
         is_carried = share > HALF
-        kind = (
-            resolution.consensus_type
-            if is_carried == resolution.carried
-            else "contested"
-            if is_carried
-            else "no_consensus"
-        )
+        kind = resolution.consensus_type
+        if is_carried != resolution.carried:
+            kind = "contested" if is_carried else "no_consensus"
         resolution = replace(resolution, consensus_type=kind, carried=is_carried, support=share)
     demanded = state.opened.settings.carry_at
     if motions.is_new_answer(state, decided):
@@ -183,16 +179,15 @@ def tally_candidates(
             return one_voice[choice]
         return evidence.compute_posterior(choice) if evidence.is_comparable(choice) else None
 
-    return tuple(
-        _tally_candidate(
-            number,
-            listed,
-            variant.resolve(state, listed, correlations),
-            rate_choice(votes.find_choice(number)),
-        )
-        for number in votes.ranking
-        if (listed := votes.list_votes(number))
-    )
+    tallies: list[CandidateTally] = []
+    for number in votes.ranking:
+        listed = votes.list_votes(number)
+        if not listed:
+            continue
+        resolution = variant.resolve(state, listed, correlations)
+        share = rate_choice(votes.find_choice(number))
+        tallies.append(_tally_candidate(number, listed, resolution, share))
+    return tuple(tallies)
 
 
 def _tally_candidate(

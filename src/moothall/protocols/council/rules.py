@@ -372,13 +372,13 @@ def _reveal_lines(state: Council, entry: int, phase: facts.Phase | Literal["clos
     if phase == "propose":
         return state
     ends_vote = phase == "closed" or state.phase == "vote"
-    votes = (
-        number
-        for number in state.sealed
-        if (line := state.line(number)) is not None and line.phase == "vote"
-    )
-    still_sealed = frozenset() if ends_vote else frozenset(votes)
-    reveals = (*state.reveals, entry) if ends_vote else state.reveals
+    if ends_vote:
+        still_sealed: frozenset[int] = frozenset()
+        reveals = (*state.reveals, entry)
+    else:
+        lines = state.list_lines(state.sealed)
+        still_sealed = frozenset(line.id for line in lines if line.phase == "vote")
+        reveals = state.reveals
     return fast_replace(
         state, sealed=still_sealed, reveals=reveals, revealed_at=state.revealed_at or entry
     )
@@ -386,11 +386,7 @@ def _reveal_lines(state: Council, entry: int, phase: facts.Phase | Literal["clos
 
 def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
     # Lines that were written ahead count as the turn of their seat, if they belong to this phase; later ones pass it.
-    ahead = {
-        seat: line
-        for seat, number in state.ahead.items()
-        if (line := state.line(number)) is not None
-    }
+    ahead = state.map_lines(state.ahead)
     later = {seat: line.id for seat, line in ahead.items() if line.phase == "vote" != fact.phase}
     had: dict[SeatId, int | None] = {
         seat: line.id for seat, line in ahead.items() if line.phase == fact.phase

@@ -1,6 +1,6 @@
 """The state of a deliberation: its phase, who has had a turn, and the lines so far."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
@@ -69,6 +69,16 @@ class Council(ProtocolState):
         """Return a line by its number; None for the question and for unknown numbers."""
         at = (number or 0) - QUESTION - 1
         return self.lines[at] if 0 <= at < len(self.lines) else None
+
+    def list_lines(self, numbers: Iterable[int]) -> list[CouncilLine]:
+        """Return the lines with these numbers; a number without a line is left out."""
+        lines = [self.line(number) for number in numbers]
+        return [line for line in lines if line is not None]
+
+    def map_lines(self, numbers: Mapping[SeatId, int]) -> dict[SeatId, CouncilLine]:
+        """Return the line of each seat by its number; a number without a line is left out."""
+        lines = {seat: self.line(number) for seat, number in numbers.items()}
+        return {seat: line for seat, line in lines.items() if line is not None}
 
     @property
     def last_id(self) -> int:

@@ -307,29 +307,36 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
     positions = []
     for seat in council.seats:
-        before, vote, ballot = (
-            blind.get(seat.id),
-            _find_open_vote(council, seat.id),
-            ballots.get(seat.id),
-        )
-        verdict = ballot.position if ballot else vote.said.position if vote else None
+        before = blind.get(seat.id)
+        vote = _find_open_vote(council, seat.id)
+        ballot = ballots.get(seat.id)
+        verdict = vote.said.position if vote else None
+        if ballot:
+            verdict = ballot.position
         if before is None and verdict is None:
             continue
-        positions.append(
-            SeatPosition(
-                seat=seat.id,
-                before=before.said.text if before else None,
-                confidence_before=before.said.confidence if before else None,
-                after=vote.said.text or None if vote else None,
-                verdict=verdict,
-                confidence_after=_find_confidence(ballot, vote),
-                weight=ballot.weight if ballot else 0.0,
-                moved_by=vote.said.moved_by if vote else None,
-                choice_before=before.said.choice if before else "",
-                via_before=before.via if before else "",
-                via=vote.via if vote else "",
-            )
+        position = SeatPosition(
+            seat=seat.id,
+            verdict=verdict,
+            confidence_after=_find_confidence(ballot, vote),
+            weight=ballot.weight if ballot else 0.0,
         )
+        if before:
+            position = replace(
+                position,
+                before=before.said.text,
+                confidence_before=before.said.confidence,
+                choice_before=before.said.choice,
+                via_before=before.via,
+            )
+        if vote:
+            position = replace(
+                position,
+                after=vote.said.text or None,
+                moved_by=vote.said.moved_by,
+                via=vote.via,
+            )
+        positions.append(position)
     return tuple(positions)
 
 

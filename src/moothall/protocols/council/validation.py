@@ -104,11 +104,8 @@ class ContributionValidator:
         return None
 
     def _list_lines(self, numbers: Iterable[int]) -> str:
-        return ", ".join(
-            f"#{number} by {line.seat}"
-            for number in numbers
-            if (line := self._state.line(number)) is not None
-        )
+        lines = self._state.list_lines(numbers)
+        return ", ".join(f"#{line.id} by {line.seat}" for line in lines)
 
     def _check_choice(self, said: Contribution) -> str | None:
         options = self._state.opened.subject.options
