@@ -82,14 +82,9 @@ class SwarmAsk(StateAsk[Swarm]):
     @property
     def shown_ideas(self) -> Mapping[int, str]:
         """The ideas that are held by anybody, the newest of them."""
-        held = sorted({number for each in self.state.agents.values() for number in each.holds})[
-            -MAX_IDEAS:
-        ]
-        return {
-            number: idea.text
-            for number in held
-            if (idea := self.state.board.idea(number)) is not None
-        }
+        held = sorted({number for each in self.state.agents.values() for number in each.holds})
+        newest = self.state.board.list_ideas(held[-MAX_IDEAS:])
+        return {idea.number: idea.text for idea in newest}
 
     @property
     def targets(self) -> list[Finding]:
@@ -188,10 +183,9 @@ def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
     new = person_steps.split_lines(
         person_steps.join_long_choice(answers.get(person_steps.WORDS, ""), answers)
     )
-    named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(
-        asked.agent.holds
-    )
-    held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
+    named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))]
+    ideas = asked.state.board.list_ideas(named or asked.agent.holds)
+    held = [idea.text for idea in ideas]
     perspective = asked.order.perspective[:MAX_PERSPECTIVE]
     most = max(len(new), shapes.MAX_FINDINGS)
     return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][:most]
@@ -309,10 +303,8 @@ def _ask_synthesis(asked: SwarmAsk) -> list[PersonStep]:
 
 def _read_synthesis(_: SwarmAsk, answers: Answers) -> str:
     # In the form in which everybody says it: the text is the whole answer.
-    words, choice = (
-        person_steps.join_long_choice(answers[person_steps.WORDS], answers),
-        person_steps.read_choice(answers),
-    )
+    words = person_steps.join_long_choice(answers[person_steps.WORDS], answers)
+    choice = person_steps.read_choice(answers)
     return f"{words}\n\n[CHOICE] {choice}" if choice else words
 
 
@@ -533,7 +525,10 @@ def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
 def _describe_order(asked: SwarmAsk) -> list[str]:
     text, order, shown = asked.text, asked.order, asked.shown_ideas
     lines = [text.classic.format(perspective=order.perspective)] if order.perspective else []
-    lines += [text.random] if order.random else [text.switch] if order.must_switch else []
+    if order.random:
+        lines.append(text.random)
+    elif order.must_switch:
+        lines.append(text.switch)
     lines += [part for given in asked.state.inputs for part in (text.inputs, quote_lines(given))]
     ideas = [quote_lines(f"{number}. {one_line(idea)}") for number, idea in shown.items()]
     return [*lines, text.ideas, *ideas] if shown else lines

@@ -24,9 +24,16 @@ def take_fields(value: object, names: str, **given: Any) -> dict[str, Any]:
             continue
         part = attrgetter(field or _CAPITAL.sub(lambda match: f"_{match[0].lower()}", key))(value)
         if name.endswith("#"):
-            part = name_ideas(part) if isinstance(part, tuple) else f"idea-{part}" if part else None
+            part = _name_by_id(part)
         taken[key] = None if name.endswith("?") and not part else to_plain_json(part)
     return taken
+
+
+def _name_by_id(part: Any) -> Any:
+    """Return the id of an idea, or the ids of several; None for none."""
+    if isinstance(part, tuple):
+        return name_ideas(part)
+    return f"idea-{part}" if part else None
 
 
 def name_ideas(numbers: Iterable[int]) -> list[str]:

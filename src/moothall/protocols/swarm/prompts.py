@@ -95,30 +95,26 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
     last = next(
         (each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None
     )
-    system = (
-        words.judging
-        if ask.kind == "judge"
-        else words.validator
-        if ask.seat == VALIDATOR
-        else words.system
-    )
+    own_words = last.core_idea if last else ""
+    if ask.kind == "judge":
+        system = words.judging
+    elif ask.seat == VALIDATOR:
+        system = words.validator
+    else:
+        system = words.system
     # Where there are options, the form lists them; on a ballot an answer is one of its numbers, not words.
-    hidden = (
-        {*words.hints}
-        if ask.kind == "ballot"
-        else {"choice"}
-        if state.opened.subject.options
-        else set()
-    )
+    hidden: set[str] = set()
+    if ask.kind == "ballot":
+        hidden = {*words.hints}
+    elif state.opened.subject.options:
+        hidden = {"choice"}
     return fill_brief(
         state,
         ask,
         rules,
         system=system,
         nth=nth,
-        perception=Perception(
-            goal=state.opened.topic, memory=memory, own_words=last.core_idea if last else ""
-        ),
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
         shared=_build_shared_prompt(state, words, ask),
         own=_build_own_prompt(asked, words, agent),
         subject=state.opened.topic,
@@ -167,7 +163,12 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
     given = named or agent.direction or order.recommended or order.perspective
     direction = given or cut_text(first, MAX_DIRECTION_LENGTH)
     reasons = SWARM_PROMPT[state.opened.language].reasons
-    reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
+    if order.random:
+        reason = reasons["random"]
+    elif order.must_switch:
+        reason = reasons["switch"]
+    else:
+        reason = reasons["own"]
     report = evidence.build_decision_report(state, agent, direction or "—", reason)
     filled = replace(
         said,
@@ -179,10 +180,9 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
         else said.random_explore_forced,
     )
     notes = [f"left_out findings {text!r}" for text in nothing]
-    return filled, (
-        *notes,
-        *((f"filled direction {direction!r}",) if direction and not named else ()),
-    )
+    if direction and not named:
+        notes.append(f"filled direction {direction!r}")
+    return filled, tuple(notes)
 
 
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
@@ -227,11 +227,12 @@ class _ShownBoard:
 def _render_board(shown: _ShownBoard, words: SwarmPromptText) -> str:
     state = shown.state
     sections = (_format_section(words, *section) for section in _list_sections(state, words))
-    lines = [
-        words.board.format(round=state.round),
-        *([] if state.board.pheromones else [words.no_pheromones]),
-    ]
-    return "\n".join([*lines, *(line for section in sections for line in section)])
+    lines = [words.board.format(round=state.round)]
+    if not state.board.pheromones:
+        lines.append(words.no_pheromones)
+    for section in sections:
+        lines.extend(section)
+    return "\n".join(lines)
 
 
 def _format_section(
@@ -240,8 +241,11 @@ def _format_section(
     """Format a section of the snapshot: its heading, its lines, and how many were left out."""
     if not lines:
         return []
+    section = [head, *lines]
     rest = total - len(lines)
-    return [head, *lines, *([words.more.format(count=rest)] if rest > 0 else [])]
+    if rest > 0:
+        section.append(words.more.format(count=rest))
+    return section
 
 
 def _list_sections(state: Swarm, words: SwarmPromptText) -> Iterator[tuple[str, list[str], int]]:
@@ -249,12 +253,10 @@ def _list_sections(state: Swarm, words: SwarmPromptText) -> Iterator[tuple[str, 
     board = state.board
     yield words.pheromones, _list_pheromones(state), len(board.pheromones)
     targets = {key: each.direction for key, each in board.pheromones.items()}
-    signals = [
-        quote_lines(
-            f"{each.id} {each.sender} → {targets.get(each.target, each.target)}: {each.reason}, {_shorten_text(each.evidence)}"
-        )
-        for each in reversed(board.signals[-MAX_SIGNALS:])
-    ]
+    signals: list[str] = []
+    for each in reversed(board.signals[-MAX_SIGNALS:]):
+        target, said = targets.get(each.target, each.target), _shorten_text(each.evidence)
+        signals.append(quote_lines(f"{each.id} {each.sender} → {target}: {each.reason}, {said}"))
     yield words.signals, signals, len(board.signals)
     claims = [
         quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})")
@@ -449,16 +451,16 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
         }
         for each in evidence.weigh_directions(state, agent, evidence.TOP)
     ]
+    instructions = (
+        "forceRandomExplore=random mustSwitchDirection=must_switch "
+        "currentDirectionInhibited=inhibited recommendedDirection=recommended?"
+    )
+    if order.cover:
+        instructions += " coverFirst=cover"
     parts: list[dict[str, object]] = [
         {"type": "round_start", "round": state.round, "agentState": build_agent_state(agent)},
         {"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}},
-        {
-            "instructions": take_fields(
-                order,
-                "forceRandomExplore=random mustSwitchDirection=must_switch currentDirectionInhibited=inhibited "
-                f"recommendedDirection=recommended? {'coverFirst=cover' if order.cover else ''}",
-            )
-        },
+        {"instructions": take_fields(order, instructions)},
     ]
     if agent.results:
         parts.append(

@@ -191,6 +191,10 @@ class Board:
     def idea(self, number: int) -> Idea | None:
         return self.ideas.get(number)
 
+    def list_ideas(self, numbers: Iterable[int]) -> list[Idea]:
+        """Return the ideas with these numbers; a number without an idea is left out."""
+        return [self.ideas[number] for number in numbers if number in self.ideas]
+
     def finding(self, name: str) -> Finding | None:
         at = parse_number(name, "finding-")
         return self.findings[at - 1] if 1 <= at <= len(self.findings) else None

@@ -285,17 +285,13 @@ def _group_words(said: Iterable[Remark], words: SwarmReportText, mark: str = "")
     groups = group_pairs(
         ((translate_phrase(words, each.kind), _cut_line(each.text) or "–"), each) for each in said
     )
-    return [
-        (
-            mark,
-            Strong(", ".join(dict.fromkeys(each.seat for each in group))),
-            Muted(
-                f" ({kind} {', '.join(dict.fromkeys(each.about for each in group))}".rstrip() + ")"
-            ),
-            f": {text}",
-        )
-        for (kind, text), group in groups.items()
-    ]
+    lines: list[Text] = []
+    for (kind, text), group in groups.items():
+        seats = ", ".join(dict.fromkeys(each.seat for each in group))
+        about = ", ".join(dict.fromkeys(each.about for each in group))
+        named = f" ({kind} {about}".rstrip() + ")"
+        lines.append((mark, Strong(seats), Muted(named), f": {text}"))
+    return lines
 
 
 def _build_evidence(
@@ -309,30 +305,22 @@ def _build_evidence(
         if not each.details and not each.verdict and normalize_idea(each.core_idea) == text
     ]
     items = [_format_finding(each, idea, words) for each in findings if each not in bare]
-    seats = ", ".join(dict.fromkeys(each.seat for each in bare))
     listed = build_list(items, most)
-    return (
-        replace(listed, items=(*listed.items, (Strong(seats), Muted(f" {words.bare}"))))
-        if bare
-        else listed
-    )
+    if not bare:
+        return listed
+    seats = ", ".join(dict.fromkeys(each.seat for each in bare))
+    return replace(listed, items=(*listed.items, (Strong(seats), Muted(f" {words.bare}"))))
 
 
 def _format_finding(finding: Finding, idea: IdeaStanding, words: SwarmReportText) -> Text:
     """Its author, how sure and whether it was checked; then its own words, where they are not the idea's, and its details."""
     marks = [finding.id, words.in_round.format(number=finding.round)]
-    marks += (
-        [words.sure.format(confidence=translate_term(words, finding.confidence))]
-        if finding.confidence
-        else []
-    )
-    marks += (
-        [translate_term(words, finding.verdict)]
-        if finding.verdict
-        else [words.unvalidated]
-        if finding.needs_validation
-        else []
-    )
+    if finding.confidence:
+        marks.append(words.sure.format(confidence=translate_term(words, finding.confidence)))
+    if finding.verdict:
+        marks.append(translate_term(words, finding.verdict))
+    elif finding.needs_validation:
+        marks.append(words.unvalidated)
     is_same = normalize_idea(finding.core_idea) == normalize_idea(idea.text)
     said = [
         text

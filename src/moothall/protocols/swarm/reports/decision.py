@@ -102,15 +102,14 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     if is_synthesis:
         text = drop_choice(swarm.synthesis) or swarm.synthesis
         claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
+        label = read_synthesis_choice(swarm, swarm.synthesis) or ""
+    else:
+        label = _find_label(timeline, choice)
     return replace(
-        started,
+        _add_figures(started, timeline, first, choice),
         decision=claim,
         author=swarm.author if is_synthesis else None,
-        confidence=choice.sureness if choice is not None else first.confidence if first else None,
-        confidence_from="readings" if choice is not None else "one_voice" if first else None,
         minds=count_minds(swarm.seat(name) for name in swarm.explorers),
-        support=first.support if first else None,
-        turnout=first.turnout if first else None,
         reasons=tuple(
             SourcedClaim(text=vote.reason) for vote in backing if claim is not None and vote.reason
         ),
@@ -123,18 +122,40 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         # The conditions of those who support what was decided (D-22).
         obligations=number_obligations(conditions, timeline.settled) if claim is not None else (),
         lost=list_lost_seats(swarm, swarm.helpers | voices),
-        outcome_uncertain=_could_differ(timeline, choice)
-        if choice is not None
-        else bool(first and first.outcome_uncertain),
-        choice=read_synthesis_choice(swarm, swarm.synthesis) or ""
-        if is_synthesis
-        else _find_label(timeline, choice),
+        choice=label,
         turns=len(timeline.reports),
-        consensus_type=first.consensus_type if first else None,
-        voters=first.voters if first else 0,
-        effective=first.effective if first else None,
         open_challenges=_collect_challenges(timeline, decided) if is_over else (),
     )
+
+
+def _add_figures(
+    decision: Decision,
+    timeline: SwarmTimeline,
+    first: facts.IdeaResolution | None,
+    choice: facts.EvidenceChoice | None,
+) -> Decision:
+    """Add how sure the decision is, and by what: by the vote on its first idea, or by the readings of the chosen answer."""
+    if first is not None:
+        decision = replace(
+            decision,
+            confidence=first.confidence,
+            confidence_from="one_voice",
+            support=first.support,
+            turnout=first.turnout,
+            outcome_uncertain=first.outcome_uncertain,
+            consensus_type=first.consensus_type,
+            voters=first.voters,
+            effective=first.effective,
+        )
+    if choice is not None:
+        # What the readings say comes before what the vote on the same idea says.
+        decision = replace(
+            decision,
+            confidence=choice.sureness,
+            confidence_from="readings",
+            outcome_uncertain=_could_differ(timeline, choice),
+        )
+    return decision
 
 
 def _find_label(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> str:
@@ -162,20 +183,14 @@ def _could_differ(timeline: SwarmTimeline, choice: facts.EvidenceChoice) -> bool
 
 def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
     swarm = timeline.state
-    texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
+    texts = [idea.text for idea in swarm.board.list_ideas(numbers)]
     lines = {line.content: line.id for line in reversed(timeline.lines)}
-    rests = sorted(
-        {
-            lines[each.core_idea]
-            for each in swarm.board.findings
-            if each.idea in numbers and each.core_idea in lines
-        }
-    )
-    text = (
-        texts[0]
-        if len(texts) == 1
-        else "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
-    )
+    stated = [each.core_idea for each in swarm.board.findings if each.idea in numbers]
+    rests = sorted({lines[text] for text in stated if text in lines})
+    if len(texts) == 1:
+        text = texts[0]
+    else:
+        text = "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
     return SourcedClaim(text=text, entries=tuple(rests))
 
 
@@ -204,23 +219,22 @@ def _build_positions(
         )
         if report is None and position is None:
             continue
-        before = (
-            "; ".join(each.core_idea for each in report.report.findings)
-            if report is not None
-            else ""
-        )
+        before = choice_before = ""
+        if report is not None:
+            before = "; ".join(each.core_idea for each in report.report.findings)
+            # From the second round on it has read what others said.
+            if report.round == 1:
+                choice_before = report.report.choice
+        after = vote.words if vote is not None else ""
         positions.append(
             SeatPosition(
                 seat=name,
                 before=before or None,
-                after=vote.words or None if vote is not None else None,
+                after=after or None,
                 verdict=position,
                 confidence_after=confidence,
                 weight=weights.get(name, 0.0),
-                # From the second round on it has read what others said.
-                choice_before=report.report.choice
-                if report is not None and report.round == 1
-                else "",
+                choice_before=choice_before,
                 via_before=timeline.find_first_door(name, "explore"),
                 via=timeline.find_door(name, "ballot"),
             )
@@ -232,15 +246,16 @@ def _collect_challenges(
     timeline: SwarmTimeline, decided: Collection[int]
 ) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back what was decided on."""
-    return tuple(
-        SourcedClaim(
-            text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),)
-        )
-        for each in timeline.state.board.findings
-        if each.idea in decided
-        for review in each.reviews
-        if review.action == "challenge" and review.content
-    )
+    challenges: list[SourcedClaim] = []
+    for finding in timeline.state.board.findings:
+        if finding.idea not in decided:
+            continue
+        for review in finding.reviews:
+            if review.action == "challenge" and review.content:
+                text = f"{review.seat}: {review.content}"
+                entry = timeline.find_finding_line(finding)
+                challenges.append(SourcedClaim(text=text, entries=(entry,)))
+    return tuple(challenges)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,14 +143,12 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
 def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
     settings = timeline.state.settings
     # What was deposited, also where the direction had no room left for all of it.
-    amounts = {
-        f"op-{result.number}": float(
-            read_params("deposit_pheromone", wanted.params or {}).get("amount", settings.deposit)
-        )
-        for received in timeline.reports
-        for wanted, result in received.operations
-        if result.operation == "deposit_pheromone" and result.success
-    }
+    amounts: dict[str, float] = {}
+    for received in timeline.reports:
+        for wanted, result in received.operations:
+            if result.operation == "deposit_pheromone" and result.success:
+                params = read_params("deposit_pheromone", wanted.params or {})
+                amounts[f"op-{result.number}"] = float(params.get("amount", settings.deposit))
     deposits: dict[str, list[dict[str, Any]]] = {}
     changes: dict[str, list[dict[str, Any]]] = {}
     for event in timeline.events:
@@ -196,17 +194,25 @@ def _build_ideas(timeline: SwarmTimeline) -> list[dict[str, Any]]:
 def _build_join(join: IdeaJoin) -> dict[str, Any]:
     """Return a join with what decided it: the author's word, or the judge's on a pair that a measure listed."""
     placed = join.placed
-    return {
+    built = {
         **take_fields(join, "id round"),
         **take_fields(placed, "text idea# takenFor=similar_to reason likeness"),
         "measure": join.by if placed.likeness is not None else None,
-        **({"why": placed.why} if placed.reason == "judge" else {}),
     }
+    if placed.reason == "judge":
+        built["why"] = placed.why
+    return built
 
 
 def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
     """Return the figures of one round with their inputs."""
     settings = swarm.settings
+    support = {
+        f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing
+    }
+    lead: dict[str, Any] = {}
+    if measured.lead is not None:
+        lead = {"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear}
     return {
         **take_fields(measured, "round minRoundsMet=enough_rounds"),
         "betaStability": take_fields(
@@ -217,10 +223,7 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
             "quorum=has_quorum of threshold activeAgents=active silentAgents=silent support quorumIdeas# consensusRate tooFast",
             of=settings.quorum,
             threshold=settings.quorum_threshold,
-            support={
-                f"idea-{each.idea}": take_fields(each, "backers independent")
-                for each in measured.backing
-            },
+            support=support,
         ),
         "diversity": take_fields(
             measured,
@@ -228,11 +231,7 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
             "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse",
         ),
         "converged": measured.converged,
-        **(
-            {"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear}
-            if measured.lead is not None
-            else {}
-        ),
+        **lead,
         **take_fields(measured, "reason? warnings"),
     }
 
@@ -253,20 +252,18 @@ def _build_votes(swarm: Swarm) -> dict[str, Any]:
     """Return the votes of each seat: the answer by its name, and the fields that it filled."""
     # While all vote, nobody may read the votes of others, not even from the files.
     seats = () if swarm.is_sealed else swarm.explorers
-    ballots = {seat: ballot for seat in seats if (ballot := swarm.ballots.get(seat)) is not None}
-    given = {
-        number: answer.name
-        for number, answer in AnswerIndex(swarm).answers.items()
-        if not answer.idea
-    }
+    answers = AnswerIndex(swarm).answers
+    given = {number: answer.name for number, answer in answers.items() if not answer.idea}
     fields = "answer position condition confidence rating reason"
-    return {
-        seat: [
-            take_fields(each, fields, answer=given.get(each.answer, f"idea-{each.answer}"))
-            for each in ballot.votes
-        ]
-        for seat, ballot in ballots.items()
-    }
+    votes: dict[str, Any] = {}
+    for seat in seats:
+        ballot = swarm.ballots.get(seat)
+        if ballot is not None:
+            votes[seat] = [
+                take_fields(each, fields, answer=given.get(each.answer, f"idea-{each.answer}"))
+                for each in ballot.votes
+            ]
+    return votes
 
 
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
@@ -274,14 +271,15 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     if done is None:
         return None
     resolution = "idea# consensusType carried support turnout confidence heads=voters effective"
-    return take_fields(
+    result = take_fields(
         done,
-        "reason converged round synthesis resolved"
-        + (" choice" if done.choice is not None else ""),
+        "reason converged round synthesis resolved",
         synthesis=timeline.state.synthesis or None,
         resolved=[take_fields(each, resolution) for each in done.resolved],
-        choice=None if done.choice is None else build_choice_json(done.choice),
     )
+    if done.choice is not None:
+        result["choice"] = build_choice_json(done.choice)
+    return result
 
 
 def render_operation_log(timeline: SwarmTimeline) -> str:

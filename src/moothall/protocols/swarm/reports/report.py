@@ -14,7 +14,7 @@ from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, Swarm
 from moothall.protocols.swarm.json_fields import format_agent_name
 from moothall.protocols.swarm.reports import answer
 from moothall.protocols.swarm.reports.decision import build_decision, find_choice, list_votes
-from moothall.protocols.swarm.reports.standing import SwarmStanding, build_standing
+from moothall.protocols.swarm.reports.standing import IdeaStanding, SwarmStanding, build_standing
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, translate_term
 from moothall.protocols.swarm.rules.endings import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
@@ -40,16 +40,15 @@ _VOTE_TONES: Final[Mapping[str, blocks.Tone]] = {
 
 def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> blocks.Report:
     """The final report at any time of a run, with the joins `apart` undone. Raises BadSetting when there is no such join."""
-    words, decision, standing = (
-        timeline.words,
-        build_decision(timeline),
-        build_standing(timeline, apart),
-    )
+    words, standing = timeline.words, build_standing(timeline, apart)
+    decision = shown = build_decision(timeline)
     chosen = find_choice(timeline)
+    if chosen is not None and chosen.idea:
+        # The headline is the idea's own sentence, not the words that an explorer had for it (S-34).
+        shown = replace(decision, choice="")
     return build_report(
         timeline,
-        # The headline is the idea's own sentence, not the words that an explorer had for it (S-34).
-        replace(decision, choice="") if chosen is not None and chosen.idea else decision,
+        shown,
         words,
         decision_blocks=(
             *answer.build_answer(standing, decision),
@@ -120,23 +119,18 @@ def build_gauges(
         return ()
     last, held = rounds[-1], rounds[-1].ideas
     # For how many rounds up to the last the same ideas were held.
-    same = (
-        sum(1 for _ in takewhile(lambda each: each.ideas == held, reversed(rounds))) if held else 0
-    )
+    same = 0
+    if held:
+        same = sum(1 for _ in takewhile(lambda each: each.ideas == held, reversed(rounds)))
     stable = min(same, settings.beta)
     # Two of three are 66.7 %: as "67 % / 67 %" the failed quorum would look reached.
     support = f"{last.consensus_rate * 100:.3g} % / {settings.quorum_threshold * 100:.3g} %"
+    rounds_held = f"{stable}/{settings.beta}"
+    diversity = f"{last.diversity:.2f} / {settings.min_diversity:g}"
     return (
-        _build_gauge(
-            words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"
-        ),
+        _build_gauge(words.stability, stable / settings.beta, last.stable, rounds_held),
         _build_gauge(words.quorum, last.consensus_rate, last.has_quorum, support),
-        _build_gauge(
-            words.diversity,
-            last.diversity,
-            last.is_diverse,
-            f"{last.diversity:.2f} / {settings.min_diversity:g}",
-        ),
+        _build_gauge(words.diversity, last.diversity, last.is_diverse, diversity),
     )
 
 
@@ -152,38 +146,38 @@ def _build_gauge(name: str, value: float, holds: bool, text: str) -> blocks.Bar:
 def _build_consensus(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The ideas with a quorum: who held each before it could be read, who joined later (S-28), and their strongest pheromone."""
     words = standing.words
-    rows = [
-        (
-            idea.name,
-            idea.text,
-            f"{len(idea.backers)}/{idea.active}",
-            format_percent(idea.share),
-            ", ".join(idea.independent) or "–",
-            ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–",
-            "–" if idea.pheromone is None else f"{idea.pheromone:.2f}",
-        )
-        for idea in standing.quorum_ideas
-    ]
-    note = (
-        blocks.Line(words.weak, "dim")
-        if rows
-        else blocks.Line(words.no_consensus if standing.last is not None else "")
-    )
+    rows = [_build_consensus_row(idea) for idea in standing.quorum_ideas]
+    if rows:
+        note = blocks.Line(words.weak, "dim")
+    else:
+        note = blocks.Line(words.no_consensus if standing.last is not None else "")
     return blocks.build_table(words.consensus_heads, rows), note
+
+
+def _build_consensus_row(idea: IdeaStanding) -> tuple[str, ...]:
+    joined = [seat for seat in idea.backers if seat not in idea.independent]
+    return (
+        idea.name,
+        idea.text,
+        f"{len(idea.backers)}/{idea.active}",
+        format_percent(idea.share),
+        ", ".join(idea.independent) or "–",
+        ", ".join(joined) or "–",
+        "–" if idea.pheromone is None else f"{idea.pheromone:.2f}",
+    )
 
 
 def _build_unique_ideas(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The ideas that one agent alone had."""
+    if standing.last is None:
+        return ()
+    unique = [idea for idea in standing.ideas if len(idea.owners) == 1]
+    unique.sort(key=lambda idea: idea.number)
     items: list[blocks.Text] = [
         (blocks.Strong(format_agent_name(idea.owners[0])), f": {one_line(idea.text)}")
-        for idea in sorted(standing.ideas, key=lambda idea: idea.number)
-        if len(idea.owners) == 1
+        for idea in unique
     ]
-    return (
-        (answer.build_list(items) if items else blocks.Line(standing.words.none),)
-        if standing.last is not None
-        else ()
-    )
+    return (answer.build_list(items) if items else blocks.Line(standing.words.none),)
 
 
 def _build_agents(standing: SwarmStanding) -> Iterable[blocks.Block]:
@@ -207,17 +201,12 @@ def _build_agents(standing: SwarmStanding) -> Iterable[blocks.Block]:
 def _build_role_evolution(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """How many agents had which role, round by round."""
     words, crews = standing.words, standing.timeline.crews
-    chart = blocks.ColumnChart(
-        label=words.evolution,
-        labels=tuple(f"T{at}" for at in range(len(crews))),
-        series=tuple(
-            blocks.Series(
-                translate_term(words, role), tuple(float(crew.get(role, 0)) for crew in crews)
-            )
-            for role in ROLES
-        ),
-    )
-    return (chart,)
+    series: list[blocks.Series] = []
+    for role in ROLES:
+        counts = tuple(float(crew.get(role, 0)) for crew in crews)
+        series.append(blocks.Series(translate_term(words, role), counts))
+    labels = tuple(f"T{at}" for at in range(len(crews)))
+    return (blocks.ColumnChart(label=words.evolution, labels=labels, series=tuple(series)),)
 
 
 def _build_pheromones(standing: SwarmStanding) -> Iterable[blocks.Block]:
@@ -240,16 +229,12 @@ def _build_pheromones(standing: SwarmStanding) -> Iterable[blocks.Block]:
     after = [
         {change.direction: change.after for change in settled.evaporated} for settled in settlements
     ]
-    chart = blocks.LineChart(
-        label=words.pheromones,
-        labels=tuple(str(settled.round) for settled in settlements),
-        series=tuple(
-            blocks.Series(
-                one_line(each.direction), tuple(values.get(each.direction) for values in after)
-            )
-            for each in ranked[:MAX_LINES]
-        ),
-    )
+    series: list[blocks.Series] = []
+    for each in ranked[:MAX_LINES]:
+        concentrations = tuple(values.get(each.direction) for values in after)
+        series.append(blocks.Series(one_line(each.direction), concentrations))
+    labels = tuple(str(settled.round) for settled in settlements)
+    chart = blocks.LineChart(label=words.pheromones, labels=labels, series=tuple(series))
     content: list[blocks.Block] = [
         chart,
         blocks.Card(
@@ -294,16 +279,13 @@ def _build_rounds(standing: SwarmStanding) -> Iterable[blocks.Block]:
 def _build_joins(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """Which texts were taken for an idea that stood already, why, and how to undo that."""
     words, timeline = standing.words, standing.timeline
-    rows = [
-        (
-            join.id,
-            join.placed.text,
-            f"{words.idea_name.format(number=join.placed.idea)}: {join.placed.similar_to}",
-            translate_term(words, join.placed.reason),
-            "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
-        )
-        for join in timeline.joins
-    ]
+    rows: list[tuple[str, ...]] = []
+    for join in timeline.joins:
+        placed = join.placed
+        idea = f"{words.idea_name.format(number=placed.idea)}: {placed.similar_to}"
+        likeness = "–" if placed.likeness is None else f"{placed.likeness:.2f}"
+        reason = translate_term(words, placed.reason)
+        rows.append((join.id, placed.text, idea, reason, likeness))
     how = words.joined_how.format(session=timeline.session) if rows else ""
     return blocks.build_table(words.joined_heads, rows), blocks.Line(how, "dim")
 
@@ -311,34 +293,27 @@ def _build_joins(standing: SwarmStanding) -> Iterable[blocks.Block]:
 def _build_votes(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """Every vote with its reason, once all have voted."""
     words = standing.words
-    rows = [
-        (
-            words.idea_name.format(number=idea),
-            format_agent_name(seat),
-            blocks.Mark(
-                translate_term(words, vote.position or ""),
-                _VOTE_TONES.get(vote.position or "", "plain"),
-            ),
-            f"{vote.confidence:.2f}" if vote.confidence else words.not_stated,
-            vote.words,
-        )
-        for idea in list_ballot_ideas(standing.swarm)
-        for seat, vote in list_votes(standing.timeline, idea)
-    ]
+    rows: list[tuple[blocks.Cell, ...]] = []
+    for idea in list_ballot_ideas(standing.swarm):
+        name = words.idea_name.format(number=idea)
+        for seat, vote in list_votes(standing.timeline, idea):
+            position = vote.position or ""
+            tone = _VOTE_TONES.get(position, "plain")
+            verdict = blocks.Mark(translate_term(words, position), tone)
+            sure = f"{vote.confidence:.2f}" if vote.confidence else words.not_stated
+            rows.append((name, format_agent_name(seat), verdict, sure, vote.words))
     return (blocks.build_table(words.vote_heads, rows),)
 
 
 def _build_validation(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The findings that need validation, each with the validator's verdict."""
     swarm, words = standing.swarm, standing.words
-    items: list[blocks.Text] = [
-        (
-            blocks.Strong(each.seat),
-            f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(each, words)}",
-        )
-        for each in swarm.board.findings
-        if each.needs_validation
-    ]
+    items: list[blocks.Text] = []
+    for each in swarm.board.findings:
+        if each.needs_validation:
+            verdict = _describe_validation(each, words)
+            text = f" ({each.id}): {one_line(each.core_idea)} — {verdict}"
+            items.append((blocks.Strong(each.seat), text))
     is_unchecked = bool(items) and VALIDATOR not in swarm.helpers
     return answer.build_list(items), blocks.Line(words.no_validator if is_unchecked else "", "dim")
 
@@ -353,15 +328,13 @@ def _describe_validation(finding: Finding, words: SwarmReportText) -> str:
 
 def _build_insights(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """What collisions brought up, each with its author."""
-    items: list[blocks.Text] = [
-        (
-            blocks.Strong(review.seat),
-            f" ({translate_term(standing.words, review.action)} {each.id}): {one_line(text)}",
-        )
-        for each in standing.swarm.board.findings
-        for review in each.reviews
-        for text in review.new_insights
-    ]
+    items: list[blocks.Text] = []
+    for finding in standing.swarm.board.findings:
+        for review in finding.reviews:
+            action = translate_term(standing.words, review.action)
+            for text in review.new_insights:
+                said = f" ({action} {finding.id}): {one_line(text)}"
+                items.append((blocks.Strong(review.seat), said))
     return (answer.build_list(items),)
 
 

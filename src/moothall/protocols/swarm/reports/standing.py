@@ -288,18 +288,22 @@ def build_standing_json(
     standing, swarm = build_standing(timeline, tuple(apart)), timeline.state
     last, leading, done = standing.last, standing.leading, timeline.state.completed
     checked = check_citations(swarm.synthesis, swarm.board.findings, timeline.words)
+    evidence = synthesis = None
+    if done is not None and done.choice is not None:
+        evidence = build_choice_json(done.choice)
+    if swarm.synthesis:
+        synthesis = take_fields(checked, "text cites=cited unknown refuted")
+        synthesis["author"] = swarm.author
     return {
         "question": swarm.opened.topic,
         "converged": last is not None and last.converged,
         "notConvergedBecause": (last.reason or None) if last is not None else "min_rounds",
         "leading": None if leading is None else _build_idea_json(leading),
-        "evidence": None if done is None or done.choice is None else build_choice_json(done.choice),
+        "evidence": evidence,
         "against": [_build_remark_json(each) for each in list_objections(standing)],
         "ideas": [_build_idea_json(idea) for idea in standing.ideas[:most]],
         "ideaCount": len(standing.ideas),
-        "synthesis": None
-        if not swarm.synthesis
-        else {**take_fields(checked, "text cites=cited unknown refuted"), "author": swarm.author},
+        "synthesis": synthesis,
     }
 
 
@@ -329,12 +333,16 @@ def _select_evidence(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _list_reviews(findings: Sequence[Finding]) -> tuple[Remark, ...]:
-    return tuple(
-        Remark(seat=review.seat, kind=review.action, text=review.content, about=finding.id)
-        for finding in findings
-        for review in finding.reviews
-        if review.content
-    )
+    remarks: list[Remark] = []
+    for finding in findings:
+        for review in finding.reviews:
+            if review.content:
+                remarks.append(
+                    Remark(
+                        seat=review.seat, kind=review.action, text=review.content, about=finding.id
+                    )
+                )
+    return tuple(remarks)
 
 
 def _find_strongest_pheromone(timeline: SwarmTimeline, findings: Sequence[Finding]) -> float | None:

@@ -52,22 +52,17 @@ def build_settlement(state: Swarm) -> facts.RoundSettled:
     board, agents = with_changes(state.board, changes), [state.agents[seat] for seat in active]
     roles = [_find_role_change(state, board, agent) for agent in agents]
     changed = {role.seat: role for role in roles if role is not None}
+    wanting = [agent.seat for agent in agents if agent.wanted_role]
+    answering = [seat for seat in active if seat in state.answered]
+    signals, lifetime = state.board.signals, state.settings.signal_seconds
     return facts.RoundSettled(
         round=state.round,
         evaporated=changes,
-        expired=tuple(
-            signal.id
-            for signal in state.board.signals
-            if state.clock - signal.at >= state.settings.signal_seconds
-        ),
+        expired=tuple(signal.id for signal in signals if state.clock - signal.at >= lifetime),
         opinions={seat: state.agents[seat].holds for seat in active},
         roles=tuple(changed.values()),
-        refused=tuple(
-            agent.seat for agent in agents if agent.wanted_role and agent.seat not in changed
-        ),
-        counted=tuple(
-            seat for seat in active if seat in state.answered and not state.answered[seat].is_silent
-        ),
+        refused=tuple(seat for seat in wanting if seat not in changed),
+        counted=tuple(seat for seat in answering if not state.answered[seat].is_silent),
     )
 
 
@@ -208,11 +203,12 @@ def compute_figures(
         stated=len(findings),
         concentrations=concentrations,
     )
+    history = state.history
+    if settings.stability == "leading":
+        history = (*state.leading, frozenset(reached))
     verdict = stigmergy.judge_convergence(
         round_number=state.round,
-        history=(*state.leading, frozenset(reached))
-        if settings.stability == "leading"
-        else state.history,
+        history=history,
         has_quorum=bool(reached),
         consensus_rate=rate,
         diversity=stigmergy.compute_diversity(inputs),
@@ -232,15 +228,12 @@ def compute_figures(
 def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[facts.Backing, ...]:
     """Return each idea that one of these agents holds, with its backers and the independent ones among them."""
     held = state.group_holders(voices)
-    return tuple(
-        facts.Backing(
-            idea=number,
-            backers=tuple(held[number]),
-            independent=tuple(each for each in held[number] if each in idea.independent),
-        )
-        for number in sorted(held)
-        if (idea := state.board.idea(number)) is not None
-    )
+    backing: list[facts.Backing] = []
+    for idea in state.board.list_ideas(sorted(held)):
+        backers = tuple(held[idea.number])
+        independent = tuple(each for each in backers if each in idea.independent)
+        backing.append(facts.Backing(idea=idea.number, backers=backers, independent=independent))
+    return tuple(backing)
 
 
 def _with_protection(
@@ -353,11 +346,7 @@ def _is_ballot_held(state: Swarm) -> bool:
 def list_ballot(state: Swarm, seat: SeatId) -> dict[int, PossibleAnswer]:
     """Return what a seat votes on: the answers that it has read itself, where readings decide, and the ideas."""
     read = AnswerIndex(state).list_read(seat) if state.by_evidence else {}
-    ideas = (
-        idea
-        for number in list_ballot_ideas(state)
-        if (idea := state.board.idea(number)) is not None
-    )
+    ideas = state.board.list_ideas(list_ballot_ideas(state))
     voted = {
         each.number: PossibleAnswer(
             number=each.number, name=each.id, text=each.text, idea=each.number

@@ -61,17 +61,20 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
         effective[key] = compute_effective_concentration(each.concentration, strength)
     # The key breaks ties.
     ranked = sorted(effective, key=lambda key: (-effective[key], key))
-    return [
-        WeighedDirection(
-            key=key,
-            direction=board.pheromones[key].direction,
-            raw=board.pheromones[key].concentration,
-            effective=effective[key],
-            probability=compute_response(effective[key], agent.threshold),
-            signals=counts[key],
+    weighed: list[WeighedDirection] = []
+    for key in ranked[:most]:
+        pheromone = board.pheromones[key]
+        weighed.append(
+            WeighedDirection(
+                key=key,
+                direction=pheromone.direction,
+                raw=pheromone.concentration,
+                effective=effective[key],
+                probability=compute_response(effective[key], agent.threshold),
+                signals=counts[key],
+            )
         )
-        for key in ranked[:most]
-    ]
+    return weighed
 
 
 def count_active_signals(board: Board) -> Counter[str]:
@@ -205,33 +208,39 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
     """Return the answer that the readings favour; None if nobody read any."""
     index = AnswerIndex(state)
     # What it says of an answer that it did not read does not count.
-    ratings = {
-        (each.answer, seat): each.rating
-        for seat, ballot in state.ballots.items()
-        if ballot is not None
-        for read in [index.list_read(seat)]
-        for each in ballot.votes
-        if each.answer in read and each.rating is not None
-    }
+    ratings: dict[tuple[int, SeatId], float] = {}
+    for seat, ballot in state.ballots.items():
+        if ballot is None:
+            continue
+        read = index.list_read(seat)
+        for each in ballot.votes:
+            if each.answer in read and each.rating is not None:
+                ratings[each.answer, seat] = each.rating
     amounts = index.sum_deposits()
     factor = scale_deposits(amounts, ratings, state.settings.max_deposit)
     weights = _weigh_findings(state)
     readings = []
     for number, seat in amounts.keys() | ratings.keys():
-        count, total = amounts.get((number, seat), (0, 0.0))
-        agent = state.agents[seat]
+        if (number, seat) in ratings:
+            value = ratings[number, seat]
+        else:
+            count, total = amounts[number, seat]
+            value = total / count * factor
+        answer, agent = index.answers[number], state.agents[seat]
         warned = {index.by_direction.get(key) for key in agent.cuts}
+        # What it holds comes before what it leaves, and that before what it warned of.
+        rank = 0.0
+        if answer.idea in agent.holds:
+            rank += 1.0
+        if number in warned:
+            rank -= 1.0
         readings.append(
             AnswerReading(
-                answer=index.answers[number].name,
+                answer=answer.name,
                 reader=seat,
-                value=min(
-                    1.0,
-                    ratings[number, seat] if (number, seat) in ratings else total / count * factor,
-                ),
-                weight=weights.get((index.answers[number].idea, seat), 1.0),
-                # What it holds comes before what it leaves, and that before what it warned of.
-                rank=float((index.answers[number].idea in agent.holds) - (number in warned)),
+                value=min(1.0, value),
+                weight=weights.get((answer.idea, seat), 1.0),
+                rank=rank,
             )
         )
     verdict = judge_evidence(

@@ -257,11 +257,7 @@ class BlackboardEditor:
             )
         before = (agent.direction, agent.subtask)
         direction, subtask = (
-            old
-            if name not in updates
-            else ""
-            if updates[name] is None
-            else str(_read_value(name, updates[name], Direction))
+            _read_own_field(name, updates, old)
             for name, old in zip(OWN_FIELDS, before, strict=True)
         )
         claim = self.board.claims.get(subtask)
@@ -348,6 +344,15 @@ def _unwrap_finding(params: Mapping[str, object]) -> Mapping[str, object]:
         if isinstance(inner, Mapping)
         else params
     )
+
+
+def _read_own_field(name: str, updates: Mapping[str, answers.Param], old: str) -> str:
+    """Return a field of an agent's own state after an update; null empties it."""
+    if name not in updates:
+        return old
+    if updates[name] is None:
+        return ""
+    return str(_read_value(name, updates[name], Direction))
 
 
 def _read_value(name: str, value: object, kind: object) -> object:

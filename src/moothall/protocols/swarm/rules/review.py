@@ -167,27 +167,23 @@ def apply_reviews(state: Swarm) -> Swarm:
             )
             # It is about the finding that it names if that was shown to it, else about the first target.
             named = parse_number(said.target_finding_id, "finding-")
-            reviews.setdefault(
-                named if named in invitation.targets else invitation.targets[0], []
-            ).append(review)
+            target = named if named in invitation.targets else invitation.targets[0]
+            reviews.setdefault(target, []).append(review)
     verdicts = _collect_checks(state, state.review.validation)
     if not reviews and not verdicts:
         return state
-    findings = tuple(
-        each
-        if each.number not in reviews and each.number not in verdicts
-        else replace(
-            verdicts.get(each.number, each), reviews=(*each.reviews, *reviews.get(each.number, ()))
-        )
-        for each in state.board.findings
-    )
+    findings: list[Finding] = []
+    for each in state.board.findings:
+        if each.number in reviews or each.number in verdicts:
+            added = (*each.reviews, *reviews.get(each.number, ()))
+            findings.append(replace(verdicts.get(each.number, each), reviews=added))
+        else:
+            findings.append(each)
     judged = {each.key: each.verdict for each in verdicts.values()}
-    refuted = (state.board.refuted - judged.keys()) | {
-        text for text, verdict in judged.items() if verdict == "refuted"
-    }
-    return fast_replace(
-        state, board=fast_replace(state.board, findings=findings, refuted=frozenset(refuted))
-    )
+    refuted = set(state.board.refuted) - judged.keys()
+    refuted.update(text for text, verdict in judged.items() if verdict == "refuted")
+    board = fast_replace(state.board, findings=tuple(findings), refuted=frozenset(refuted))
+    return fast_replace(state, board=board)
 
 
 def _collect_checks(state: Swarm, said: Validation | None) -> dict[int, Finding]:
@@ -387,12 +383,16 @@ def sort_ideas(state: Swarm) -> IdeasSorted:
         agreed[key] = next((idea for idea in named if idea), 0)
         idea = agreed[key] or groups.find_best(key) or free
         groups.add(key, idea)
-        free += idea == free
+        if idea == free:
+            free += 1
     groups.regroup({key for pair in said for key in pair}, free)
+    measure = ""
+    if review.has_new:
+        measure = report.by if report is not None else "words (fallback)"
     return IdeasSorted(
         round=state.round,
         # Recorded with the result, so that a report can say which measure found the pairs.
-        by="" if not review.has_new else report.by if report is not None else "words (fallback)",
+        by=measure,
         placed=tuple(_list_placed(state, groups.where, agreed)),
         judge=state.judge or "" if review.judgements is not None else "",
         judged=len(list(list_judgements(review))),
