@@ -53,23 +53,13 @@ def build_bench_report(
         if count
     ]
     rows = [(way, *_list_cells(each, words)) for way, each in figures.items()]
-    against = [
-        (
-            way,
-            f"{difference.mean:+.1%} ± {difference.error:.1%}",
-            words.clear if difference.is_clear else words.unclear,
-        )
-        for way, trials in ways.items()
-        if way != advice.single
-        and (difference := compare_pairs(trials, ways[advice.single])).questions
-    ]
+    against = _list_differences(ways, advice.single, words)
     differences = (build_table(words.difference_heads, against),) if against else ()
-    bars = Bars(
-        tuple(
-            Bar(name=way, value=each.share, text=f"{each.right}/{each.asked}")
-            for way, each in figures.items()
-        )
-    )
+    shares = [
+        Bar(name=way, value=each.share, text=f"{each.right}/{each.asked}")
+        for way, each in figures.items()
+    ]
+    bars = Bars(tuple(shares))
     return Report(
         session=SessionId(name),
         language=language,
@@ -86,6 +76,21 @@ def build_bench_report(
             *build_section(words.sureness, _chart_sureness(ways, words)),
         ),
     )
+
+
+def _list_differences(
+    ways: Mapping[str, Mapping[str, Trial]], single: str, words: BenchText
+) -> list[tuple[str, str, str]]:
+    """Return by how much each other way differs from the best single model, and whether that is clear."""
+    rows: list[tuple[str, str, str]] = []
+    for way, trials in ways.items():
+        if way == single:
+            continue
+        difference = compare_pairs(trials, ways[single])
+        if difference.questions:
+            amount = f"{difference.mean:+.1%} ± {difference.error:.1%}"
+            rows.append((way, amount, words.clear if difference.is_clear else words.unclear))
+    return rows
 
 
 def describe_recommendation(
@@ -130,14 +135,22 @@ def _describe_judge(judge: JudgeFigures | None, words: BenchText) -> tuple[Line,
 
 def _list_cells(each: WayFigures, words: BenchText) -> tuple[str, ...]:
     per = max(1, each.asked)
+    right = brier = calibration = _NONE
+    if each.asked:
+        right = f"{each.right}/{each.asked} ({each.share:.0%} ± {each.error:.0%})"
+    if each.brier is not None:
+        brier = f"{each.brier:.3f}"
+    if each.calibration is not None:
+        calibration = f"{each.calibration:.3f}"
+    cost = words.price_unknown if each.cost is None else f"${each.cost / 1e6 / per:.4f}"
     return (
-        f"{each.right}/{each.asked} ({each.share:.0%} ± {each.error:.0%})" if each.asked else _NONE,
+        right,
         str(each.asked - each.answered),
-        _NONE if each.brier is None else f"{each.brier:.3f}",
-        _NONE if each.calibration is None else f"{each.calibration:.3f}",
+        brier,
+        calibration,
         f"{each.calls / per:.1f}",
         f"{each.tokens / per:,.0f}",
-        words.price_unknown if each.cost is None else f"${each.cost / 1e6 / per:.4f}",
+        cost,
         f"{each.seconds / per:.1f}",
     )
 

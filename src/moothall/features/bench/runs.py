@@ -225,6 +225,9 @@ def list_blind_answers(
             ) if ask.startswith(FIRST_ASK):
                 blind = plugin.blind_choice(entry.fact) if plugin.blind_choice is not None else None
                 choice, sure = blind or NO_CHOICE
+                seconds = 0.0
+                if sent_at is not None and isinstance(entry.fact, Reply):
+                    seconds = (entry.at - sent_at).total_seconds()
                 answers[seat] = Trial(
                     said=choice,
                     right=question.is_right(choice),
@@ -232,9 +235,7 @@ def list_blind_answers(
                     calls=usage.calls,
                     tokens=usage.tokens_in + usage.tokens_out,
                     cost=usage.cost if usage.calls else 0,
-                    seconds=0.0
-                    if sent_at is None or not isinstance(entry.fact, Reply)
-                    else (entry.at - sent_at).total_seconds(),
+                    seconds=seconds,
                 )
     return answers
 
@@ -245,15 +246,19 @@ def count_votes(
     """The choice of most, else the likeliest, and how likely the blind answers make it; no answer where two are equal."""
     given = {seat: (each.said, each.confidence) for seat, each in answers.items() if each.said}
     evidence = weigh_blind_answers(seats, given, subject) if given else None
-    winner = None if evidence is None else evidence.majority or evidence.leader
-    said = next(
-        (choice for choice, _ in given.values() if winner and normalize_label(choice) == winner), ""
-    )
+    winner, said, confidence = None, "", None
+    if evidence is not None:
+        winner = evidence.majority or evidence.leader
+    if evidence is not None and winner is not None:
+        confidence = evidence.find_confidence(winner)
+    if winner:
+        chosen = [choice for choice, _ in given.values() if normalize_label(choice) == winner]
+        said = chosen[0] if chosen else ""
     figures = sum_up(list(answers.values()))
     return Trial(
         said=said,
         right=question.is_right(said),
-        confidence=None if evidence is None or winner is None else evidence.find_confidence(winner),
+        confidence=confidence,
         calls=figures.calls,
         tokens=figures.tokens,
         cost=figures.cost,
@@ -331,20 +336,16 @@ class BenchJudge:
     async def judge(self, questions: Sequence[BenchQuestion], result: BenchResult) -> JudgeFigures:
         """Correct which answers of the result are right; what could not be judged is taken out of it, and counted there."""
         by_key = {each.key: each for each in questions}
-        given = [
-            (key, trial)
-            for trials in result.ways.values()
-            for key, trial in trials.items()
-            if trial.said
-        ]
-        said = {(key, normalize_label(trial.said)): trial for key, trial in given}
+        said: dict[_Answer, Trial] = {}
+        for trials in result.ways.values():
+            for key, trial in trials.items():
+                if trial.said:
+                    said[key, normalize_label(trial.said)] = trial
         free = [each for each, trial in said.items() if by_key[each[0]].is_free and not trial.right]
         ruled = sorted(each for each in said if free and not by_key[each[0]].is_free)
-        known = [
-            each
-            for is_right in (True, False)
-            for each in [x for x in ruled if said[x].right is is_right][:MAX_KNOWN]
-        ]
+        right = [each for each in ruled if said[each].right]
+        wrong = [each for each in ruled if not said[each].right]
+        known = right[:MAX_KNOWN] + wrong[:MAX_KNOWN]
         jobs = [
             self._judge_answer(by_key[each[0]], said[each].said, result) for each in (*free, *known)
         ]
@@ -352,25 +353,33 @@ class BenchJudge:
         await run_jobs(self._plan.at_once, jobs)
         for trials in result.ways.values():
             for key, trial in list(trials.items()):
-                if (answer := (key, normalize_label(trial.said))) in free:
-                    if (verdict := self._verdicts[answer]) is None:
-                        del trials[key]
-                    else:
-                        trials[key] = replace(trial, right=verdict == (SAME, SAME))
-        judged = {each: verdict for each in free if (verdict := self._verdicts[each]) is not None}
-        checked = {
-            each: verdict for each in known if (verdict := self._verdicts.get(each)) is not None
-        }
+                answer = key, normalize_label(trial.said)
+                if answer not in free:
+                    continue
+                verdict = self._verdicts[answer]
+                if verdict is None:
+                    del trials[key]
+                else:
+                    trials[key] = replace(trial, right=verdict == (SAME, SAME))
+        judged = self._map_verdicts(free)
+        checked = self._map_verdicts(known)
+        mistaken = [
+            each
+            for each, verdict in checked.items()
+            if (verdict == (SAME, SAME)) is not said[each].right
+        ]
         return JudgeFigures(
             judge=self._judge,
             judged=len(judged),
             split=sum(len(set(verdict)) != 1 for verdict in judged.values()),
             known=len(checked),
-            wrong=sum(
-                (verdict == (SAME, SAME)) is not said[each].right
-                for each, verdict in checked.items()
-            ),
+            wrong=len(mistaken),
         )
+
+    def _map_verdicts(self, answers: Iterable[_Answer]) -> dict[_Answer, tuple[str, ...]]:
+        """Return the verdicts on these answers; an answer that could not be judged is left out."""
+        verdicts = {each: self._verdicts.get(each) for each in answers}
+        return {each: verdict for each, verdict in verdicts.items() if verdict is not None}
 
     def _describe_judgement(self, question: BenchQuestion, said: str) -> tuple[str, Options]:
         words = BENCH[self._language]

@@ -74,16 +74,18 @@ def sum_up(trials: Sequence[Trial]) -> WayFigures:
         for each in trials
         if each.confidence is not None and each.said
     ]
-    off = [abs(sure - right / count) * count for sure, count, right in list_bins(trials)]
+    brier = calibration = None
+    if len(stated) > 1:
+        off = [abs(sure - right / count) * count for sure, count, right in list_bins(trials)]
+        brier = math.fsum((sure - right) ** 2 for sure, right in stated) / len(stated)
+        calibration = math.fsum(off) / len(stated)
     costs = [each.cost for each in trials]
     return WayFigures(
         asked=len(trials),
         answered=sum(bool(each.said) for each in trials),
         right=sum(each.right for each in trials),
-        brier=math.fsum((sure - right) ** 2 for sure, right in stated) / len(stated)
-        if len(stated) > 1
-        else None,
-        calibration=math.fsum(off) / len(stated) if len(stated) > 1 else None,
+        brier=brier,
+        calibration=calibration,
         calls=sum(each.calls for each in trials),
         tokens=sum(each.tokens for each in trials),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
