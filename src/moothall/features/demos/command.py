@@ -152,11 +152,13 @@ def choose_demo(language: Language, *, as_json: bool) -> Demo:
             .strip()
             .lower()
         )
-        matching = [name for name in names if typed and name.startswith(typed)]
-        if not typed or typed in names or len(matching) == 1:
-            return load_demo(
-                typed if typed in names else matching[0] if matching else FIRST, language
-            )
+        if not typed:
+            return load_demo(FIRST, language)
+        if typed in names:
+            return load_demo(typed, language)
+        matching = [name for name in names if name.startswith(typed)]
+        if len(matching) == 1:
+            return load_demo(matching[0], language)
         if typed.isdecimal() and 1 <= int(typed) <= len(names):
             return load_demo(names[int(typed) - 1], language)
         output.print_note(", ".join(names))

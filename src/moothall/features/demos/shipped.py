@@ -83,15 +83,16 @@ def build_demo_options(
 ) -> Options:
     if pace not in PACES:
         raise BadSetting(f"pace = {pace!r}; expected one of: {', '.join(PACES)}")
-    seats = [seat.build(Path()) for seat in demo.seat]
-    platform = f"{DEMO}:{demo.script}" + ("" if pace == "reading" else f"@{pace}")
+    platform = f"{DEMO}:{demo.script}"
+    if pace != "reading":
+        platform += f"@{pace}"
+    built = [seat.build(Path()) for seat in demo.seat]
+    seats = tuple(replace(seat, platform=seat.platform or platform) for seat in built)
     options: Options = {
         "protocol": demo.protocol,
         "demo": demo.name,
         "language": demo.language,
-        "panel": Panel(
-            seats=tuple(replace(seat, platform=seat.platform or platform) for seat in seats)
-        ),
+        "panel": Panel(seats=seats),
         "settings": dict(demo.settings),
         "seed": demo.seed,
         "category": demo.category,

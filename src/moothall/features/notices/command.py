@@ -112,20 +112,17 @@ async def add(
     }
     if owner:
         given["events"] = tuple(each for each in get_args(EventKind) if each != "turn")
-    key = (
-        ""
-        if is_chat_address(url)
-        else KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
-    )
+    key = ""
+    if not is_chat_address(url):
+        key = KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
     hook = Hook(
         id=secrets.token_hex(4), url=url, secret=key, since=datetime.now(UTC), **names, **given
     )
     change_hooks(resolve_home(os.environ), lambda hooks: [*hooks, hook])
-    lines = [
-        f"{hook.id}  {hook.place}",
-        *[f"key: {key}"] * bool(key),
-        Note(f"try it: moot notify test {hook.id}"),
-    ]
+    lines: list[str | Note] = [f"{hook.id}  {hook.place}"]
+    if key:
+        lines.append(f"key: {key}")
+    lines.append(Note(f"try it: moot notify test {hook.id}"))
     return CommandResult(json=_describe(hook) | {"secret": key}, lines=lines)
 
 
@@ -142,11 +139,7 @@ async def list_receivers(moot: Moot) -> CommandResult:
         _describe(hook) | {"delivered": book[hook.id].delivered, "givenUp": book[hook.id].lost}
         for hook in load_hooks(resolve_home(os.environ))
     ]
-    lines = [
-        f"{row['id']}  {row['place']}  {row['sessionId'] or 'all sessions'}  {row['seat'] or 'all seats'}  "
-        f"{', '.join(row['events']) or 'all events'}  {row['delivered']} delivered, {row['givenUp']} given up"
-        for row in rows
-    ]
+    lines = [_format_receiver(row) for row in rows]
     return CommandResult(
         json=rows, lines=lines or [Note("no receivers yet; add one: moot notify add URL")]
     )
@@ -192,6 +185,14 @@ async def remove(*, receiver: str) -> CommandResult:
     hook = find_hook(home, receiver)
     change_hooks(home, lambda hooks: [each for each in hooks if each.id != receiver])
     return CommandResult(json=_describe(hook), lines=[f"removed {hook.id}  {hook.place}"])
+
+
+def _format_receiver(row: dict[str, Any]) -> str:
+    session = row["sessionId"] or "all sessions"
+    seat = row["seat"] or "all seats"
+    events = ", ".join(row["events"]) or "all events"
+    counts = f"{row['delivered']} delivered, {row['givenUp']} given up"
+    return f"{row['id']}  {row['place']}  {session}  {seat}  {events}  {counts}"
 
 
 def _describe(hook: Hook) -> dict[str, Any]:

@@ -180,23 +180,18 @@ class NoticeService:
             until: str = "",
             of: str = "",
         ) -> Notice:
-            link = (
-                f"{self._hook.page}/seat/{session}/{quote(seat)}"
-                if seat
-                else f"{self._hook.page}/s/{session}"
-            )
+            name = f"{session}.{entry.seq}.{event}"
+            link = f"{self._hook.page}/s/{session}"
+            if seat:
+                name = f"{name}.{seat}"
+                link = f"{self._hook.page}/seat/{session}/{quote(seat)}"
+            said = shorten_text(one_line(of), MAX_WORDS)
+            told = text.format(topic=topic, seat=seat, until=until, words=said, link=link)
             return Notice(
-                id=quote(f"{session}.{entry.seq}.{event}{'.' if seat else ''}{seat}"),
+                id=quote(name),
                 event=event,
                 at=entry.at,
-                text=mark
-                + text.format(
-                    topic=topic,
-                    seat=seat,
-                    until=until,
-                    words=shorten_text(one_line(of), MAX_WORDS),
-                    link=link,
-                ),
+                text=mark + told,
                 link=link,
                 session=session,
                 seq=entry.seq,
@@ -210,11 +205,9 @@ class NoticeService:
 
         match fact:
             case AsksSent(outside=True, asks=asks, deadline=deadline):
-                until = (
-                    ""
-                    if deadline is None
-                    else words.until.format(deadline=f"{deadline:%Y-%m-%d %H:%M} UTC")
-                )
+                until = ""
+                if deadline is not None:
+                    until = words.until.format(deadline=f"{deadline:%Y-%m-%d %H:%M} UTC")
                 seats = dict.fromkeys(ask.split(".", 2)[-1] for ask in asks)
                 return [
                     build("turn", words.turn, seat=each, until=until)
@@ -234,12 +227,12 @@ class NoticeService:
                 if opened.subject.again_of:
                     # A question that is asked on a schedule: only another answer is news.
                     former = await self._moot.decision(opened.subject.again_of)
+                    if not has_changed(former, result):
+                        return []
                     change = words.change.format(
                         before=former.short_choice or "–", after=result.decision.text
                     )
-                    return [
-                        build("changed", words.changed, status=result.status, of=change)
-                    ] * has_changed(former, result)
+                    return [build("changed", words.changed, status=result.status, of=change)]
                 return [
                     build("decided", words.decided, status=result.status, of=result.decision.text)
                 ]
@@ -350,4 +343,6 @@ def judge_due(due: str, now: datetime) -> Literal["due", "overdue"] | None:
         left = (date.fromisoformat(due.strip()[:10]) - now.astimezone(UTC).date()).days
     except ValueError:
         return None
-    return "overdue" if left < 0 else "due" if left <= 1 else None
+    if left < 0:
+        return "overdue"
+    return "due" if left <= 1 else None
