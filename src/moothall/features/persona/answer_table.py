@@ -64,24 +64,28 @@ def infer_bid_field(name: str, fields: Mapping[str, object]) -> object | None:
             )
             score = None if amount_match is None else read_share(amount_match["amount"], 0, 1)
             wants = read_flag(fields.get("intent_to_speak"))
-            wants = _find_wish(words) if wants is None else wants
-            return score if score is not None or wants is None else ORDINARY if wants else 0.0
+            if wants is None:
+                wants = _find_wish(words)
+            if score is not None or wants is None:
+                return score
+            return ORDINARY if wants else 0.0
         case "intent_to_speak":
             wants = _find_wish(words)
             score = read_share(fields.get("reaction_score"), 0, 1)
-            return wants if wants is not None or score is None else score >= WANTED_FROM
+            if wants is not None or score is None:
+                return wants
+            return score >= WANTED_FROM
         case _:
             return None
 
 
 def _find_wish(words: str) -> bool | None:
     rest, listens = _LISTENS.subn(" ", fold_text(words))
-    clauses = split_clauses(rest)
-    speaks = [
-        (clause, clause[: hit.start()])
-        for clause in clauses
-        if (hit := _SPEAKS.search(clause)) is not None
-    ]
+    speaks: list[tuple[str, str]] = []
+    for clause in split_clauses(rest):
+        hit = _SPEAKS.search(clause)
+        if hit is not None:
+            speaks.append((clause, clause[: hit.start()]))
     # "I need to say nothing" and "Bob wants to speak" ask for nothing: what is denied, doubted, asked or another's is not read.
     if speaks and (
         listens
@@ -91,7 +95,9 @@ def _find_wish(words: str) -> bool | None:
         )
     ):
         return None
-    return True if speaks else False if listens else None
+    if speaks:
+        return True
+    return False if listens else None
 
 
 SPEAKS: Final = 1.0
@@ -182,12 +188,9 @@ def _ask_bid(asked: MeetingAsk) -> list[PersonStep]:
 
 def _ask_moved_by(asked: MeetingAsk) -> list[PersonStep]:
     # Only a mind that was made up before can have been changed.
-    had_position = asked.state.positions.get(asked.ask.seat)
-    return (
-        [person_steps.ask_moved_by(asked.language, range(1, asked.state.last_id + 1))]
-        if had_position
-        else []
-    )
+    if not asked.state.positions.get(asked.ask.seat):
+        return []
+    return [person_steps.ask_moved_by(asked.language, range(1, asked.state.last_id + 1))]
 
 
 CHOICE: Final = replace(

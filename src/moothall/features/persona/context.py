@@ -52,6 +52,16 @@ _NOT_CONCLUDED: Final = frozenset(
 def render_context_ledger(timeline: PersonaTimeline) -> str:
     """Render the session as JSON text; it is complete at any time."""
     meeting = timeline.state
+    roles = [
+        {
+            "role_id": seat.id,
+            "stance": seat.stance,
+            "platform": seat.platform,
+            "bias_weight": seat.weight,
+            "instructions": seat.instructions,
+        }
+        for seat in meeting.seats
+    ]
     document: dict[str, Any] = {
         "session_id": timeline.session,
         "topic": meeting.opened.topic,
@@ -60,16 +70,7 @@ def render_context_ledger(timeline: PersonaTimeline) -> str:
         "timeline": [_build_line(line) for line in timeline.lines],
         "current_consensus": _build_consensus(timeline),
         "conclusion": _build_conclusion(timeline),
-        "roles": [
-            {
-                "role_id": seat.id,
-                "stance": seat.stance,
-                "platform": seat.platform,
-                "bias_weight": seat.weight,
-                "instructions": seat.instructions,
-            }
-            for seat in meeting.seats
-        ],
+        "roles": roles,
     }
     return dump_json(document, indent=2) + "\n"
 

@@ -70,25 +70,20 @@ def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
         reasons=normalize("reasons", said.reasons),
         dissent=normalize("dissent", said.dissent),
         open_questions=normalize("open_questions", said.open_questions),
-        answers=tuple(
-            reply for reply in normalize("answers", said.answers) if reply.input in inputs
-        ),
     )
-    notes += [
-        f"left_out answers #{reply.input}" for reply in said.answers if reply.input not in inputs
-    ]
-    return draft, tuple(notes)
+    answers = normalize("answers", said.answers)
+    known = tuple(reply for reply in answers if reply.input in inputs)
+    unknown = [reply.input for reply in answers if reply.input not in inputs]
+    notes += [f"left_out answers #{number}" for number in unknown]
+    return replace(draft, answers=known), tuple(notes)
 
 
 def _normalize_claim(claim: C, name: str, shown: frozenset[int], notes: list[str]) -> C:
     unknown = [entry for entry in claim.entries if entry not in shown]
-    if unknown:
-        notes.append(f"left_out {name}.entries {', '.join(str(entry) for entry in unknown)}")
-    return (
-        replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown))
-        if unknown
-        else claim
-    )
+    if not unknown:
+        return claim
+    notes.append(f"left_out {name}.entries {', '.join(str(entry) for entry in unknown)}")
+    return replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown))
 
 
 MAX_STANCE_LENGTH = 60
@@ -115,12 +110,20 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     words = PERSONA_PROMPT[state.opened.language]
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     memory = _choose_memory(state, ask.kind)
+    table: tuple[tuple[SeatId, str], ...] = ()
     # Who answers blind is not told who else sits there.
-    table = (
-        () if ask.kind == "position" else tuple([(other.id, other.stance) for other in state.seats])
-    )
+    if ask.kind != "position":
+        table = tuple([(other.id, other.stance) for other in state.seats])
     before = state.positions.get(ask.seat)
     own_words = state.own_words.get(ask.seat, "" if before is None else before.position)
+    probe = ""
+    # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
+    if ask.kind == "intent" and ask.seat != state.decider:
+        probe = words.probe.format(newest=state.about)
+    hints = words.hints
+    if asked.options:
+        # Where there are options, the form lists them.
+        hints = {name: hint for name, hint in hints.items() if name != "choice"}
     return fill_brief(
         state,
         ask,
@@ -131,15 +134,9 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),
         own=build_own_prompt(words, state, asked.seats, ask.kind),
         subject=_find_subject(state, ask.kind),
-        # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
-        probe=words.probe.format(newest=state.about)
-        if ask.kind == "intent" and ask.seat != state.decider
-        else "",
+        probe=probe,
         schema=build_table_schema(form.shape, form.fields, asked),
-        # Where there are options, the form lists them.
-        hints={name: hint for name, hint in words.hints.items() if name != "choice"}
-        if asked.options
-        else words.hints,
+        hints=hints,
     )
 
 

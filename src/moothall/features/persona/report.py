@@ -165,18 +165,13 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
             )
             continue
         what = words.speaks if bid.intent.intent_to_speak else words.silent
-        what = f"{words.floor}: {given[bid.seat]}" if bid.seat in given else what
+        if bid.seat in given:
+            what = f"{words.floor}: {given[bid.seat]}"
         score = bid.intent.reaction_score
-        bars.append(
-            blocks.Bar(
-                name=intern(
-                    f"{bid.seat} {score:.2f}"
-                ),  # a long meeting has few of them, many times
-                value=score,
-                text=" · ".join(part for part in (what, one_line(bid.intent.reason)) if part),
-                seat=bid.seat,
-            )
-        )
+        # A long meeting has few of these names, many times.
+        name = intern(f"{bid.seat} {score:.2f}")
+        text = " · ".join(part for part in (what, one_line(bid.intent.reason)) if part)
+        bars.append(blocks.Bar(name=name, value=score, text=text, seat=bid.seat))
     floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
     return blocks.Details(
         f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}",

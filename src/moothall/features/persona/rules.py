@@ -72,13 +72,9 @@ class PersonaRules:
             return _apply_utterance(meeting, USER, opened.topic, None, 1.0)
         for turn in opened.imported:
             # Imported files may lack scores: the user's words count most, any other contribution is average.
-            weight = (
-                turn.relevance_score
-                if turn.relevance_score is not None
-                else 1.0
-                if turn.speaker == USER
-                else 0.5
-            )
+            weight = turn.relevance_score
+            if weight is None:
+                weight = 1.0 if turn.speaker == USER else 0.5
             meeting = _apply_utterance(meeting, turn.speaker, turn.content, turn.refers_to, weight)
             points = meeting.points
             for view in opened.views:

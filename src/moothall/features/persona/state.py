@@ -221,25 +221,19 @@ def list_joint_bidders(meeting: Meeting) -> list[tuple[Seat, ...]]:
 def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
     """Weigh the final positions, list the lost seats, and check whether they could have changed the outcome."""
     stands = collect_last_words(state)
-    positions = tuple(
-        facts.WeighedStand(
-            seat=seat.id,
-            verdict=stands[seat.id].verdict,
-            weight=compute_weight(
-                seat.weight, compute_confidence(stands[seat.id].confidence), seat.trust
-            ),
-        )
-        for seat in state.seats
-        if seat.id in stands
-    )
-    siding = [
-        seat for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain"
-    ]
+    standing = [seat for seat in state.seats if seat.id in stands]
+    siding = [seat for seat in standing if stands[seat.id].verdict != "abstain"]
+    positions = tuple(_weigh_stand(seat, stands[seat.id]) for seat in standing)
     correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
-    answered = {reply.input for reply in state.draft.answers} if state.draft is not None else set()
+    if state.draft is None:
+        is_uncertain = bool(state.losses)
+        answered: set[int] = set()
+    else:
+        is_uncertain = is_outcome_uncertain(balance, missing)
+        answered = {reply.input for reply in state.draft.answers}
     return facts.MeetingConcluded(
         reason=state.ended_by or "seats_lost",
         author=state.author,
@@ -247,9 +241,7 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         turnout=sum(seat.weight for seat in siding) / sum(seat.weight for seat in state.seats),
         positions=positions,
         lost=list_lost_seats(state, stands),
-        outcome_uncertain=bool(state.losses)
-        if state.draft is None
-        else is_outcome_uncertain(balance, missing),
+        outcome_uncertain=is_uncertain,
         overruled=balance.oppose > balance.support,
         unanswered=tuple(each.id for each in state.inputs if each.id not in answered),
         confidence=_compute_blind_confidence(state),
@@ -258,6 +250,11 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         ),
         agreement=_find_agreement(state, stands, siding),
     )
+
+
+def _weigh_stand(seat: Seat, stand: facts.Stand) -> facts.WeighedStand:
+    weight = compute_weight(seat.weight, compute_confidence(stand.confidence), seat.trust)
+    return facts.WeighedStand(seat=seat.id, verdict=stand.verdict, weight=weight)
 
 
 def _weigh_blind_choices(state: Meeting) -> BlindEvidence | None:

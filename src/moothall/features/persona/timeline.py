@@ -129,6 +129,9 @@ class PersonaTimeline(TimelineBase[Meeting]):
             )
             return
         intent = before.intents.get(entry.fact.seat)
+        unaware_of = None
+        if before.inputs and before.inputs[-1].id > before.floor_heard:
+            unaware_of = before.inputs[-1].id
         self._find_or_add_turn(before.turn).spoken = utterance.id
         self.lines.append(
             build_line(
@@ -141,21 +144,16 @@ class PersonaTimeline(TimelineBase[Meeting]):
                 platform=before.seat(entry.fact.seat).platform,
                 relevance_score=None if intent is None else intent.reaction_score,
                 refers_to=utterance.refers_to,
-                unaware_of=before.inputs[-1].id
-                if before.inputs and before.inputs[-1].id > before.floor_heard
-                else None,
+                unaware_of=unaware_of,
             )
         )
 
     def list_silences(self) -> dict[SeatId, str]:
-        bids = (
-            self.turns[-1].bids
-            if self.turns and self.state.is_talking and not self.state.is_sealed
-            else []
-        )
+        if not self.turns or not self.state.is_talking or self.state.is_sealed:
+            return {}
         return {
             bid.seat: bid.intent.reason
-            for bid in bids
+            for bid in self.turns[-1].bids
             if bid.intent is not None and not bid.intent.intent_to_speak
         }
 
@@ -188,40 +186,52 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         for position in concluded.positions
         if position.verdict != "abstain"
     ]
-    replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
-    known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
     is_new = draft is not None and is_new_answer(meeting)
     # An older record may have a figure, from comparing labels letter by letter.
     confidence = None if is_new else concluded.confidence
-    return copy_fields(
+    decision = copy_fields(
         Decision,
         shared,
         concluded,
         confidence=confidence,
-        decision=_build_claim(draft.decision, timeline) if draft else None,
-        choice=draft.choice if draft else "",
         confidence_from="blind" if confidence is not None else None,
         no_confidence="new_answer" if is_new else None,
-        author_confidence=draft.confidence if draft else None,
         positions=shared.positions,
         voters=len(siding),
         minds=count_minds(siding),
-        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
-        dissent=_build_dissent(timeline, draft) if draft else (),
-        obligations=_build_obligations(timeline) if draft else (),
-        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions)
-        if draft
-        else (),
-        answers=tuple(
-            AnsweredInput(
-                input=number,
-                asked=known[number].content,
-                answer=replies[number].text if number in replies else None,
-                entries=_keep_known(replies[number].entries, timeline) if number in replies else (),
-            )
-            for number in sorted({*replies, *concluded.unanswered} & set(known))
-        ),
+        answers=_list_answered_inputs(timeline, concluded, draft),
     )
+    if draft is None:
+        return decision
+    return replace(
+        decision,
+        decision=_build_claim(draft.decision, timeline),
+        choice=draft.choice,
+        author_confidence=draft.confidence,
+        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons),
+        dissent=_build_dissent(timeline, draft),
+        obligations=_build_obligations(timeline),
+        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions),
+    )
+
+
+def _list_answered_inputs(
+    timeline: PersonaTimeline, concluded: MeetingConcluded, draft: facts.Draft | None
+) -> tuple[AnsweredInput, ...]:
+    """Return what the conclusion says to each input of the user, and the inputs that it says nothing to."""
+    replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
+    known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
+    answered: list[AnsweredInput] = []
+    for number in sorted({*replies, *concluded.unanswered} & set(known)):
+        text: str | None = None
+        entries: tuple[int, ...] = ()
+        if number in replies:
+            text = replies[number].text
+            entries = _keep_known(replies[number].entries, timeline)
+        answered.append(
+            AnsweredInput(input=number, asked=known[number].content, answer=text, entries=entries)
+        )
+    return tuple(answered)
 
 
 def _keep_known(entries: tuple[int, ...], timeline: PersonaTimeline) -> tuple[int, ...]:
@@ -239,35 +249,39 @@ def _build_positions(
     if meeting.is_sealed:
         return ()
     after = collect_last_words(meeting)
-    weights = {
-        position.seat: position.weight for position in (concluded.positions if concluded else ())
-    }
+    weights: dict[SeatId, float] = {}
+    if concluded:
+        weights = {position.seat: position.weight for position in concluded.positions}
+    first_kind = "position" if meeting.opened.settings.blind else "intent"
     positions = []
     for seat in meeting.seats:
         before, stand = meeting.positions.get(seat.id), after.get(seat.id)
         choice = meeting.choices.get(seat.id, "")
         if before is None and stand is None and not choice:
             continue
-        positions.append(
-            SeatPosition(
-                seat=seat.id,
-                before=before.position if before else None,
-                confidence_before=before.confidence if before else None,
-                after=(stand.position or None) if stand else None,
-                verdict=stand.verdict if stand else None,
-                confidence_after=stand.confidence if stand else None,
-                weight=weights.get(seat.id, 0.0),
-                moved_by=stand.moved_by
-                if stand and (stand.moved_by or 0) <= meeting.last_id
-                else None,
-                choice_before=choice,
-                via_before=timeline.find_first_door(
-                    seat.id, "position" if meeting.opened.settings.blind else "intent"
-                ),
-                # The last word of the author is its draft.
-                via=timeline.find_door(seat.id, "draft" if seat.id == meeting.author else "stand"),
-            )
+        # The last word of the author is its draft.
+        last_kind = "draft" if seat.id == meeting.author else "stand"
+        position = SeatPosition(
+            seat=seat.id,
+            weight=weights.get(seat.id, 0.0),
+            choice_before=choice,
+            via_before=timeline.find_first_door(seat.id, first_kind),
+            via=timeline.find_door(seat.id, last_kind),
         )
+        if before:
+            position = replace(
+                position, before=before.position, confidence_before=before.confidence
+            )
+        if stand:
+            is_known = (stand.moved_by or 0) <= meeting.last_id
+            position = replace(
+                position,
+                after=stand.position or None,
+                verdict=stand.verdict,
+                confidence_after=stand.confidence,
+                moved_by=stand.moved_by if is_known else None,
+            )
+        positions.append(position)
     return tuple(positions)
 
 
@@ -308,10 +322,11 @@ def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
     document = read if isinstance(read, dict) else {"decision": read}
 
     def read_each(name: str, shape: type[T], **usual: object) -> tuple[T, ...]:
-        listed = value if isinstance(value := document.get(name), list) else ()
-        return tuple(
-            part for item in listed if (part := _read_part(shape, item, usual)) is not None
-        )
+        value = document.get(name)
+        if not isinstance(value, list):
+            return ()
+        parts = [_read_part(shape, item, usual) for item in value]
+        return tuple(part for part in parts if part is not None)
 
     return replace(
         decision,
