@@ -113,7 +113,9 @@ class GateVerdict:
 def _read_line(line: str) -> Judgement | None:
     """Return the verdict that a line makes by the rule for all choices, which reads nothing across a denial."""
     read = find_choice(line, _VERDICTS)
-    return None if read is None else "APPROVED" if read.value == "APPROVED" else "REJECTED"
+    if read is None:
+        return None
+    return "APPROVED" if read.value == "APPROVED" else "REJECTED"
 
 
 def _read_first_line(lines: list[str]) -> tuple[Judgement, str] | None:

@@ -104,13 +104,11 @@ def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
         for made in state.list_inputs(step)
     )
     about = [asked.text.task.format(name=step.name), quote_lines(step.task)]
-    if reasons := state.feedback.get(step.name, ""):
+    reasons = state.feedback.get(step.name, "")
+    if reasons:
         about += [asked.text.feedback, quote_lines(reasons)]
-    about += [
-        part
-        for text in state.inputs[-MAX_INPUTS:]
-        for part in (asked.text.inputs, quote_lines(text))
-    ]
+    for text in state.inputs[-MAX_INPUTS:]:
+        about += [asked.text.inputs, quote_lines(text)]
     return ask_person(FORMS[ask.kind].fields, asked, about="\n".join(about), news=news)
 
 
@@ -179,19 +177,13 @@ def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, as
     if reasons:
         lines += ["", words.feedback, quote_lines(shorten_text(reasons, MAX_PART_LENGTH))]
     if state.inputs:
-        lines += [
-            "",
-            words.inputs,
-            *(
-                quote_lines(shorten_text(text, MAX_PART_LENGTH))
-                for text in state.inputs[-MAX_INPUTS:]
-            ),
-        ]
-    how = (
-        words.validate
-        if ask.kind == VALIDATE
-        else words.review
-        if ask.kind == REVIEW
-        else words.work
-    )
+        lines += ["", words.inputs]
+        for text in state.inputs[-MAX_INPUTS:]:
+            lines.append(quote_lines(shorten_text(text, MAX_PART_LENGTH)))
+    if ask.kind == VALIDATE:
+        how = words.validate
+    elif ask.kind == REVIEW:
+        how = words.review
+    else:
+        how = words.work
     return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])

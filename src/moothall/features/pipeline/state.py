@@ -62,7 +62,9 @@ class Pipeline(ProtocolState):
     def kind(self) -> str:
         """What the agent of the current step is asked for."""
         is_gate = self.step is not None and self.step.gate
-        return WORK if not is_gate else REVIEW if self.is_review else VALIDATE
+        if not is_gate:
+            return WORK
+        return REVIEW if self.is_review else VALIDATE
 
     @property
     def ended_by(self) -> Outcome | None:

@@ -125,24 +125,22 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
     closed = timeline.closed if isinstance(timeline.closed, PipelineClosed) else None
     is_done = closed is not None and closed.reason == "completed" and bool(pipeline.made)
     last = max(pipeline.made.values(), key=lambda made: made.seq, default=None)
-    rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
-    is_rejected = closed is not None and closed.reason == "rejected"
-    return replace(
-        sections.start_decision(timeline),
-        decision=SourcedClaim(text=last.text) if is_done and last else None,
-        author=last.seat if is_done and last else None,
-        # Whoever made the result, and every gate that approved on the way to it.
-        backers=len(
-            {last.seat, *(line.speaker for line in timeline.lines if line.verdict == "APPROVED")}
+    decision = sections.start_decision(timeline)
+    if is_done and last:
+        approved = {line.speaker for line in timeline.lines if line.verdict == "APPROVED"}
+        decision = replace(
+            decision,
+            decision=SourcedClaim(text=last.text),
+            author=last.seat,
+            # Whoever made the result, and every gate that approved on the way to it.
+            backers=len({last.seat, *approved}),
         )
-        if is_done and last
-        else 0,
-        dissent=tuple(
-            Dissent(seat=line.speaker, kind="oppose", text=line.content)
-            for line in rejected[-1:]
-            if is_rejected
-        ),
-    )
+    rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
+    if rejected and closed is not None and closed.reason == "rejected":
+        line = rejected[-1]
+        dissent = Dissent(seat=line.speaker, kind="oppose", text=line.content)
+        decision = replace(decision, dissent=(dissent,))
+    return decision
 
 
 def render_artefacts(timeline: PipelineTimeline) -> str:

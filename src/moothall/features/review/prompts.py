@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from moothall.codec.field_values import fold_name
@@ -149,11 +150,12 @@ def build_brief(state: Review, ask: Ask) -> Brief:
     """Build the brief of an ask: a part of the change, or the findings that the seat is to weigh."""
     words = REVIEW_PROMPT[state.opened.language]
     lines = state.seat(ask.seat).introduce(words.you, words.instructions)
-    for finding in state.list_questions(ask.seat) if ask.kind != facts.INSPECT else ():
-        lines += [
-            "",
-            *_describe_finding(state, words, finding, with_reasons=ask.kind == facts.SETTLE),
-        ]
+    if ask.kind != facts.INSPECT:
+        is_settling = ask.kind == facts.SETTLE
+        for finding in state.list_questions(ask.seat):
+            described = _describe_finding(state, words, finding, with_reasons=is_settling)
+            lines += ["", *described]
+    lines += ["", words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]]
     return fill_brief(
         state,
         ask,
@@ -161,7 +163,7 @@ def build_brief(state: Review, ask: Ask) -> Brief:
         system=words.system,
         nth=ask.turn if ask.kind == facts.INSPECT else 1,
         shared=_build_shared_prompt(state, words),
-        own="\n".join([*lines, "", words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]]),
+        own="\n".join(lines),
         schema=_build_schema(state, ask),
         hints=words.hints,
         shows_given=True,
@@ -174,14 +176,10 @@ def _get_part(state: Review) -> tuple[ChangedFile, ...]:
 
 def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
     lines = [words.task, quote_lines(state.opened.topic)]
-    lines += (
-        [
-            words.inputs,
-            *(quote_lines(shorten_text(each, 2_000)) for each in state.inputs[-MAX_INPUTS:]),
-        ]
-        if state.inputs
-        else []
-    )
+    if state.inputs:
+        lines.append(words.inputs)
+        for text in state.inputs[-MAX_INPUTS:]:
+            lines.append(quote_lines(shorten_text(text, 2_000)))
     if state.kind == facts.INSPECT:
         lines += ["", words.change.format(part=state.turn, parts=len(state.parts))]
         for file in _get_part(state):
@@ -214,7 +212,9 @@ def _describe_finding(
 
 def _show_around(state: Review, finding: facts.MergedFinding) -> str:
     """The lines of the change around a finding: who weighs it need not have them in mind."""
-    for file in (file for part in state.parts for file in part if file.name == finding.file):
+    for file in chain.from_iterable(state.parts):
+        if file.name != finding.file:
+            continue
         near = [line for line in file.lines if finding.first - 6 <= line.number <= finding.last + 6]
         if any(line.number == finding.first for line in near):
             return shorten_text(ChangedFile(file.name, tuple(near)).render(), 2 * MAX_SHOWN_LENGTH)
@@ -287,20 +287,18 @@ def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
 
     Raises BadAnswer for a line that is none.
     """
-    lines = {
-        (file.name, line.number): line.text
-        for file in _get_part(state)
-        for line in file.lines
-        if line.mark != "-"
-    }
+    lines: dict[tuple[str, int], str] = {}
+    for file in _get_part(state):
+        for line in file.lines:
+            if line.mark != "-":
+                lines[file.name, line.number] = line.text
     written = [line for line in text.splitlines() if line.strip() and not _NOTHING.fullmatch(line)]
     typed = [match for match in map(_TYPED.match, written) if match is not None]
     # An objection that is not understood, or of which nothing can be quoted, must not become an approval.
     if len(typed) < len(written):
         unread = next(line for line in written if _TYPED.match(line) is None)
-        raise BadAnswer(
-            f"{shorten_text(one_line(unread), 80)!r}: {REVIEW_PROMPT[state.opened.language].person_inspect}"
-        )
+        words = REVIEW_PROMPT[state.opened.language]
+        raise BadAnswer(f"{shorten_text(one_line(unread), 80)!r}: {words.person_inspect}")
     for match in typed:
         if not lines.get((match["file"].strip(), int(match["line"])), "").strip():
             raise BadAnswer(

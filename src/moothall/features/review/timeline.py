@@ -141,13 +141,12 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
     blocking = [each for each in findings if each.number in severe and each.state == "upheld"]
     readers = {seat for part in state.readers.values() for seat in part}
     is_approved = closed.verdict == "approve"
-    against = [
-        (seat, each)
-        for each in findings
-        if each.number in severe
-        for seat in (each.held_by if is_approved else each.disputed_by)
-        if each.state in ({"dropped", "open"} if is_approved else {"upheld"})
-    ]
+    against_states = {"dropped", "open"} if is_approved else {"upheld"}
+    against: list[tuple[SeatId, DecidedFinding]] = []
+    for each in findings:
+        if each.number in severe and each.state in against_states:
+            seats = each.held_by if is_approved else each.disputed_by
+            against += [(seat, each) for seat in seats]
     holders = (
         readers - {seat for seat, _ in against} - _list_unplaced_seats(state)
         if is_approved
