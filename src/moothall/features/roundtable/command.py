@@ -226,15 +226,20 @@ async def status(call: Call, name: str | None) -> CommandResult:
     return CommandResult(json=result, lines=lines or [none])
 
 
+def _find_join_code(joined: Any) -> int:
+    """Return the exit code: whether it is the role's turn, another role's, or nobody's any more."""
+    if joined.is_your_turn:
+        return output.DONE
+    if joined.status == "closed":
+        return output.UNDECIDED
+    return output.WAITING
+
+
 _add_command(
     "join",
     "moot.joinConference",
     show=lambda joined: [strip_control(_format_briefing(joined.briefing))],
-    exit_code=lambda joined: (
-        output.DONE
-        if joined.is_your_turn
-        else (output.UNDECIDED if joined.status == "closed" else output.WAITING)
-    ),
+    exit_code=_find_join_code,
     help="""Print what ROLE should read now: the agenda, its prompt and the last three speeches.
 
 Exit code 0: it is the role's turn; 3: it is another role's turn; 4: the conference is over.""",

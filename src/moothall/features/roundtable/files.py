@@ -479,24 +479,24 @@ def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str
     words = ROUNDTABLE_PROMPT[opened.language]
     settings = opened.settings
     seats = {seat.id: seat for seat in opened.seats}
-    roles = [
-        f"- {role}" + (f": {text}" if (text := describe_role(seats[role])) else "")
-        for role in speakers
-    ]
+    roles: list[str] = []
+    for role in speakers:
+        text = describe_role(seats[role])
+        roles.append(f"- {role}: {text}" if text else f"- {role}")
     topic, _, more = opened.topic.strip().partition("\n")
     background = "\n\n".join(part for part in (more.strip(), settings.agenda.strip()) if part)
     parts = [
         f"# {topic}",
         f"## {words.background}\n\n{background or opened.topic.strip()}",
         *_render_given(opened),
-        *(
-            [f"#{format_precedents(opened.language, held)}"]
-            if (held := opened.subject.precedents)
-            else ()
-        ),
-        f"## {words.role_heads}\n\n" + "\n".join(roles),
-        f"## {words.course}\n\n- {words.order}: {' → '.join(speakers)}\n- {words.rounds}: {settings.max_rounds}",
     ]
+    precedents = opened.subject.precedents
+    if precedents:
+        parts.append(f"#{format_precedents(opened.language, precedents)}")
+    order = f"- {words.order}: {' → '.join(speakers)}"
+    rounds = f"- {words.rounds}: {settings.max_rounds}"
+    parts.append(f"## {words.role_heads}\n\n" + "\n".join(roles))
+    parts.append(f"## {words.course}\n\n{order}\n{rounds}")
     return "\n\n".join(parts) + "\n"
 
 

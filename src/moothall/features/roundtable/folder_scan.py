@@ -126,11 +126,8 @@ class FolderScan:
 def scan_folder(folder: Folder) -> FolderScan:
     """Scan a folder: all names, and `turn.json`."""
     entries = {each.name: each for each in folder.list_entries()}
-    speeches = {
-        name: parsed
-        for name in entries
-        if (parsed := files.parse_speech_file_name(name)) is not None
-    }
+    parsed = {name: files.parse_speech_file_name(name) for name in entries}
+    speeches = {name: speech for name, speech in parsed.items() if speech is not None}
     misnamed = tuple(
         name
         for name in entries

@@ -179,6 +179,7 @@ class ConferenceInputOut(ApiModel):
 def build_conference_out(call: Call, name: str, status: ConferenceStatus) -> ConferenceOut:
     """The state of a conference as programs get it."""
     conference = status.conference
+    described = {seat.id: describe_role(seat) for seat in conference.seats}
     return ConferenceOut(
         conference=name,
         session_id=status.session,
@@ -186,7 +187,7 @@ def build_conference_out(call: Call, name: str, status: ConferenceStatus) -> Con
         turns_taken=conference.taken,
         skipped=list(conference.absences),
         roles={seat.id: seat.platform for seat in conference.seats},
-        descriptions={seat.id: text for seat in conference.seats if (text := describe_role(seat))},
+        descriptions={seat: text for seat, text in described.items() if text},
         consensus_declared=sorted(conference.agreeing),
         inputs=[format_input_file_name(given.number) for given in conference.inputs],
         missing_sections=list(conference.missing),

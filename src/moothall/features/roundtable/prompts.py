@@ -156,16 +156,19 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
     own = next(
         (speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), ""
     )
+    if ask.kind == "speech":
+        nth, shared = state.round, _build_shared_prompt(state, words)
+    else:
+        nth = 1 if state.returned is None else 2
+        shared = _build_record(state, words, own_prompt)
     return fill_brief(
         state,
         ask,
         build_answer_rules(state, ask),
         system=words.system,
-        nth=state.round if ask.kind == "speech" else 1 if state.returned is None else 2,
+        nth=nth,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
-        shared=_build_shared_prompt(state, words)
-        if ask.kind == "speech"
-        else _build_record(state, words, own_prompt),
+        shared=shared,
         own=own_prompt,
         subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
     )
@@ -188,13 +191,15 @@ def _build_agenda(state: Conference, words: RoundtablePromptText, room: int) -> 
     agenda = quote_lines("\n".join(part for part in (opened.topic, opened.settings.agenda) if part))
     if len(agenda) > room:
         agenda = f"{agenda[:room]}…\n{words.agenda_cut.format(where=_find_place(state, words, 'AGENDA.md'))}"
-    described = [
-        f"{role}: {text[:MAX_ROLE_LENGTH]}"
-        for role in state.speakers
-        if (text := describe_role(state.seat(role)))
-    ]
+    described: list[str] = []
+    for role in state.speakers:
+        text = describe_role(state.seat(role))
+        if text:
+            described.append(f"{role}: {text[:MAX_ROLE_LENGTH]}")
     lines = [words.agenda, agenda, words.roles.format(roles=" → ".join(state.speakers))]
-    return "\n".join([*lines, *([quote_lines("\n".join(described))] if described else [])])
+    if described:
+        lines.append(quote_lines("\n".join(described)))
+    return "\n".join(lines)
 
 
 def _find_place(state: Conference, words: RoundtablePromptText, file: str = "") -> str:

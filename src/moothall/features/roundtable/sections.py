@@ -58,14 +58,17 @@ def split_sections(text: str) -> list[Section]:
     """Split a text at its headings; what stands before the first one is left out."""
     heads = list(_HEAD.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
-    return [
-        Section(
-            title=(head["marked"] or head["bold"] or head["plain"]).strip(),
-            text=text[head.end() : end].strip(),
-            is_marked=head["marked"] is not None,
+    sections: list[Section] = []
+    for head, end in zip(heads, ends, strict=False):
+        title = head["marked"] or head["bold"] or head["plain"]
+        sections.append(
+            Section(
+                title=title.strip(),
+                text=text[head.end() : end].strip(),
+                is_marked=head["marked"] is not None,
+            )
         )
-        for head, end in zip(heads, ends, strict=False)
-    ]
+    return sections
 
 
 def find_missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
@@ -255,16 +258,17 @@ def build_digest(content: str, language: Language) -> str:
     stance, analysis = extract_speech_section(content, 0), extract_speech_section(content, 1)
     stand = extract_first_sentence((stance or content).lstrip(_MARKUP + "\n"))
     spoken = [each for each in _SENTENCES.split(content) if not each.lstrip().startswith("#")]
-    sentences = [line for each in spoken if (line := one_line(each).strip(_MARKUP))]
+    stripped = [one_line(each).strip(_MARKUP) for each in spoken]
+    sentences = [line for line in stripped if line]
     reason = next(
         (each for each in sentences if _BECAUSE.search(each)), extract_first_sentence(analysis)
     )
-    figures = [each for each in sentences if _FIGURE.search(each) and each not in {stand, reason}][
-        :2
-    ]
+    figures = [each for each in sentences if _FIGURE.search(each) and each not in {stand, reason}]
     parts = [words.stand.format(text=stand)]
-    parts += [words.figures.format(text=_clip(" ".join(figures)))] if figures else []
-    parts += [words.reason.format(text=_clip(reason))] if reason and reason != stand else []
+    if figures:
+        parts.append(words.figures.format(text=_clip(" ".join(figures[:2]))))
+    if reason and reason != stand:
+        parts.append(words.reason.format(text=_clip(reason)))
     return " ".join(parts)
 
 

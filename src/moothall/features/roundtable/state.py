@@ -120,7 +120,9 @@ class Conference(ProtocolState):
     @property
     def status(self) -> Status:
         """Where the conference stands, as `turn.json` names it."""
-        return "closed" if self.is_closed else "concluding" if self.is_concluding else "open"
+        if self.is_closed:
+            return "closed"
+        return "concluding" if self.is_concluding else "open"
 
     @property
     def speakers(self) -> tuple[SeatId, ...]:

@@ -124,19 +124,23 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         agreed = choice
     if names_nothing(conference.opened.topic, conference.opened.subject, choice, agreed or minutes):
         agreed = minutes = choice = ""
-    spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
-    return replace(
+    decision = replace(
         sections.start_decision(timeline),
-        decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
         choice=choice,
         positions=_build_positions(timeline),
-        # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
-        backers=len(conference.agreeing) if minutes else 0,
-        backing=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken
-        if minutes
-        else None,
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
+    )
+    if not minutes:
+        return decision
+    # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
+    agreeing = sum(conference.seat(seat).weight for seat in conference.agreeing)
+    spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
+    return replace(
+        decision,
+        decision=SourcedClaim(text=agreed or minutes),
+        backers=len(conference.agreeing),
+        backing=agreeing / spoken,
     )
 
 
@@ -197,11 +201,9 @@ def _build_outcome(
 ) -> Block:
     """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
     if decision.decision is None:
-        reason = (
-            (words.nothing_agreed if timeline.state.speeches else words.nobody_spoke)
-            if timeline.state.minutes
-            else ""
-        )
+        reason = ""
+        if timeline.state.minutes:
+            reason = words.nothing_agreed if timeline.state.speeches else words.nobody_spoke
         if timeline.state.speeches and timeline.state.decided_choice is None:
             reason = words.no_choice.format(
                 options=" | ".join(map(one_line, timeline.state.opened.subject.options))
@@ -220,12 +222,14 @@ def _build_outcome(
     if conference.status == "concluding":
         rows.append((words.now, words.writing))
         rows += [(words.awaited, seat) for seat in conference.writers[:1]]
-    rows += [(words.author, conference.author)] if conference.author is not None else []
+    if conference.author is not None:
+        rows.append((words.author, conference.author))
     ended = decision.ended_by or conference.ended_by or conference.stop
     # Where it is over without a decision, the sentence above says how it ended.
     if ended is not None and (decision.decision is not None or timeline.closed is None):
         rows.append((words.ended_by, words.endings.get(ended, ended)))
-    rows += [(words.declared, _format_declared_consensus(timeline))] if conference.speeches else []
+    if conference.speeches:
+        rows.append((words.declared, _format_declared_consensus(timeline)))
     return blocks.Card(blocks=(*content, blocks.Fields(tuple(rows))), kind="decision")
 
 
@@ -251,21 +255,15 @@ def _list_missing(timeline: RoundtableTimeline, words: RoundtableReportText) -> 
     """Who was skipped, who could not write the minutes, who never spoke."""
     conference = timeline.state
     spoke = {speech.seat for speech in conference.speeches}
-    silent = (
-        [seat for seat in conference.speakers if seat not in spoke]
-        if conference.status != "open"
-        else []
-    )
-    return [
-        *(
-            words.skipped_in.format(
-                seat=skip.seat, round=skip.round, reason=explain_skip(skip, words)
-            )
-            for skip in timeline.state.absences
-        ),
-        *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
-        *(words.never_spoke.format(seat=seat) for seat in silent),
-    ]
+    missing: list[str] = []
+    for skip in conference.absences:
+        reason = explain_skip(skip, words)
+        missing.append(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=reason))
+    missing += [words.no_writer.format(seat=seat) for seat in conference.writers_lost]
+    if conference.status != "open":
+        silent = [seat for seat in conference.speakers if seat not in spoke]
+        missing += [words.never_spoke.format(seat=seat) for seat in silent]
+    return missing
 
 
 def _build_minutes(
