@@ -264,6 +264,9 @@ class Decision:
     """Why it is worth that."""
 
     def __post_init__(self) -> None:
+        # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
+        is_voiced = any(voice.kind == "oppose" for voice in self.dissent)
+        is_opposed = is_voiced or any(each.verdict == "oppose" for each in self.positions)
         rating = rate_strength(
             is_decided=self.decision is not None,
             support=self.support,
@@ -273,9 +276,7 @@ class Decision:
             voters=self.voters or self.backers,
             effective=self.effective,
             minds=self.minds,
-            # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
-            opposed=any(voice.kind == "oppose" for voice in self.dissent)
-            or any(position.verdict == "oppose" for position in self.positions),
+            opposed=is_opposed,
             disputed=any(voice.kind == "reported" for voice in self.dissent),
             open_challenges=bool(self.open_challenges),
             overturned=self.overturned,

@@ -102,13 +102,11 @@ def format_pictures(language: Language, pictures: tuple[ContextFile, ...]) -> st
 
 def format_size(size: int) -> str:
     """A number of bytes for people."""
-    return (
-        f"{size} B"
-        if size < 1_000
-        else f"{size / 1_000:.1f} kB"
-        if size < 1_000_000
-        else f"{size / 1_000_000:.1f} MB"
-    )
+    if size < 1_000:
+        return f"{size} B"
+    if size < 1_000_000:
+        return f"{size / 1_000:.1f} kB"
+    return f"{size / 1_000_000:.1f} MB"
 
 
 def summarize_given(language: Language, subject: Topic) -> str:
@@ -144,11 +142,15 @@ def build_given(
                 (words.text_hash, each.original and each.sha256),
             )
         )
-        notes = [words.more.format(count=left)] if left else [] if each.text else [words.absent]
         pages = _split_pages(lines, words.page) if each.original else [("", lines)]
-        texts = [_build_page(title, shown, cited) for title, shown in pages if shown]
-        parts = (fields, *texts, *(blocks.Line(note, "dim") for note in notes))
-        content.append(blocks.Details(f"{one_line(each.name)} · {format_size(each.size)}", parts))
+        parts: list[blocks.Block] = [fields]
+        parts += [_build_page(title, shown, cited) for title, shown in pages if shown]
+        if left:
+            parts.append(blocks.Line(words.more.format(count=left), "dim"))
+        elif not each.text:
+            parts.append(blocks.Line(words.absent, "dim"))
+        head = f"{one_line(each.name)} · {format_size(each.size)}"
+        content.append(blocks.Details(head, tuple(parts)))
     for each in subject.pictures:
         fields = blocks.Fields(((words.media, each.media), (words.hash, each.original)))
         content.append(

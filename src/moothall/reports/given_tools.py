@@ -118,11 +118,10 @@ def quote_returned(
 def encode_arguments(arguments: object) -> str:
     """The arguments of a call as they are recorded, whatever a model wrote for them."""
     given = _parse_arguments(arguments)
-    text = (
-        str(arguments or "")
-        if given is None
-        else json.dumps(given, ensure_ascii=False, default=str)
-    )
+    if given is None:
+        text = str(arguments or "")
+    else:
+        text = json.dumps(given, ensure_ascii=False, default=str)
     return one_line(text)[:MAX_ARGUMENTS_LENGTH]
 
 
@@ -236,11 +235,9 @@ def describe_tool_use(timeline: SessionTimeline, fact: ToolUsed) -> str:
         tool=one_line(fact.tool),
         arguments=shorten_text(fact.arguments, MAX_WORDS_LENGTH),
     )
-    came = (
-        ", ".join(map(one_line, fact.places))
-        if fact.outcome == "answered"
-        else words.outcomes[fact.outcome]
-    )
+    came = words.outcomes[fact.outcome]
+    if fact.outcome == "answered":
+        came = ", ".join(map(one_line, fact.places))
     return f"{line} → {shorten_text(came, MAX_WORDS_LENGTH) or '–'}"
 
 
@@ -276,9 +273,7 @@ def build_tool_uses(timeline: SessionTimeline) -> tuple[blocks.Block, ...]:
         timeline.build_once(("tool", use.seq), (), partial(build_tool_use, timeline, use))
         for use in uses[:MAX_SHOWN]
     ]
-    more = (
-        [blocks.Line(words.tool_more.format(count=len(uses) - MAX_SHOWN), "dim")]
-        if len(uses) > MAX_SHOWN
-        else []
-    )
-    return blocks.build_section(words.tool_uses, (*shown, *more))
+    if len(uses) <= MAX_SHOWN:
+        return blocks.build_section(words.tool_uses, shown)
+    more = blocks.Line(words.tool_more.format(count=len(uses) - MAX_SHOWN), "dim")
+    return blocks.build_section(words.tool_uses, (*shown, more))

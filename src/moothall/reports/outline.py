@@ -109,18 +109,11 @@ def _list_items(
     _fill_entries(line_items, same)
     cache.blocks, cache.items = blocks, line_items
     shown = {item.entry for item in line_items}
-    missing = [
-        TimelineItem(
-            seq=line.seq,
-            at=line.timestamp,
-            block=build_line_card(line),
-            seat=line.speaker,
-            entry=line.id,
-        )
-        for line in timeline.lines
-        if line.id not in shown
-        and (not is_sealed or line.speaker == USER or line.seq <= sealed_after)
-    ]
+    missing = []
+    for line in timeline.lines:
+        is_readable = not is_sealed or line.speaker == USER or line.seq <= sealed_after
+        if line.id not in shown and is_readable:
+            missing.append(_build_line_item(line))
     breaks = [
         TimelineItem(seq=seq, at="", block=Heading(title, 3, seq))
         for seq, title in timeline.list_breaks()
@@ -135,6 +128,17 @@ def _list_items(
         # Sorting is stable: a break stands before what was said at its entry, and what a protocol tells keeps its order.
         return sorted([*breaks, *missing, *uses, *line_items], key=attrgetter("seq"))
     return line_items
+
+
+def _build_line_item(line: TimelineLine) -> TimelineItem:
+    """The item of a line that its section has no card for."""
+    return TimelineItem(
+        seq=line.seq,
+        at=line.timestamp,
+        block=build_line_card(line),
+        seat=line.speaker,
+        entry=line.id,
+    )
 
 
 def _build_item(block: Block, lines: Mapping[int, TimelineLine]) -> TimelineItem:

@@ -62,22 +62,27 @@ def render_column_chart(chart: blocks.ColumnChart) -> str:
     if not highest:
         return ""
     width = (WIDTH - LEFT - RIGHT) / len(chart.labels)
+    bar_width = width * 0.7
     inner = []
     for at, label in enumerate(chart.labels):
+        left = LEFT + at * width + width * 0.15
+        middle = LEFT + (at + 0.5) * width
         y = float(HEIGHT - BOTTOM)
         for number, each in enumerate(chart.series):
-            tall = (HEIGHT - TOP - BOTTOM) * (each.values[at] or 0) / highest
+            count = each.values[at] or 0
+            tall = (HEIGHT - TOP - BOTTOM) * count / highest
             y -= tall
+            color = COLORS[number % len(COLORS)]
             inner.append(
-                f'<rect x="{LEFT + at * width + width * 0.15:.1f}" y="{y:.1f}" width="{width * 0.7:.1f}" height="{tall:.1f}" '
-                f'fill="{COLORS[number % len(COLORS)]}"/>'
+                f'<rect x="{left:.1f}" y="{y:.1f}" width="{bar_width:.1f}" height="{tall:.1f}" '
+                f'fill="{color}"/>'
             )
-            if min(width * 0.7, tall) >= ROOM:
-                place = f'x="{LEFT + (at + 0.5) * width:.1f}" y="{y + tall / 2 + 4:.1f}"'
+            if min(bar_width, tall) >= ROOM:
+                place = f'x="{middle:.1f}" y="{y + tall / 2 + 4:.1f}"'
                 inner.append(
                     f'<text {place} text-anchor="middle" style="fill:#fff">{each.values[at]:g}</text>'
                 )
-        inner.append(_render_label(LEFT + (at + 0.5) * width, label))
+        inner.append(_render_label(middle, label))
     return _render_frame("".join(inner), chart.label, chart.series)
 
 
@@ -101,11 +106,13 @@ def _scale_y(value: float) -> float:
 
 
 def _render_axes(labels: Sequence[str]) -> str:
-    grid = "".join(
-        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_scale_y(value):.1f}" y2="{_scale_y(value):.1f}"/>'
-        f'<text x="{LEFT - 8}" y="{_scale_y(value) + 4:.1f}" text-anchor="end">{value:g}</text>'
-        for value in (0.0, 0.25, 0.5, 0.75, 1.0)
-    )
+    grid = ""
+    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = _scale_y(value)
+        grid += (
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
+        )
     step = max(1, len(labels) // MAX_TICKS)
     ticks = "".join(
         _render_label(_scale_x(at, len(labels)), label)
@@ -339,16 +346,17 @@ def _render_table(
     """A table in a card of its own; on a phone each row is a card whose values are named."""
     wide = [any(len(join_spans(row[at])) > WIDE_TEXT for row in rows) for at in range(len(heads))]
     head = "".join(f"<th>{escape_text(name)}</th>" for name in heads)
-    lines = "".join(
-        "<tr>"
-        + "".join(
-            f'<td{" class=wide" if wide[at] else ""} data-name="{escape_text(heads[at])}">{_render_text(page, value)}</td>'
-            for at, value in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f'<div class="card table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+    # The beginning of each cell up to its value, which is the same in all rows.
+    starts = []
+    for at, name in enumerate(heads):
+        width_class = " class=wide" if wide[at] else ""
+        starts.append(f'<td{width_class} data-name="{escape_text(name)}">')
+    lines = []
+    for row in rows:
+        cells = [f"{starts[at]}{_render_text(page, value)}</td>" for at, value in enumerate(row)]
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    body = "".join(lines)
+    return f'<div class="card table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _render_card(page: _PageContext, card: blocks.Card) -> str:

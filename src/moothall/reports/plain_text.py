@@ -167,9 +167,16 @@ def _format_block(block: Block) -> Sequence[str]:
 
 
 def _render_card(head: str, content: Sequence[Block]) -> list[str]:
-    parts = [[head]] if head else []
-    parts += [list(lines) for block in content if (lines := _format_block(block))]
-    return "\n\n".join("\n".join(part) for part in parts).split("\n") if parts else []
+    parts: list[Sequence[str]] = []
+    if head:
+        parts.append([head])
+    for block in content:
+        lines = _format_block(block)
+        if lines:
+            parts.append(lines)
+    if not parts:
+        return []
+    return "\n\n".join("\n".join(part) for part in parts).split("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +190,18 @@ class TerminalLine:
 
 def render_lines(content: Iterable[Block]) -> list[TerminalLine]:
     """Blocks as lines; what participants said cannot control the terminal."""
-    return [line for block in content if not is_empty(block) for line in _iterate_lines(block)]
+    lines: list[TerminalLine] = []
+    for block in content:
+        if not is_empty(block):
+            lines += _iterate_lines(block)
+    return lines
 
 
 def render_decision_lines(report: Report) -> list[TerminalLine]:
     """What a person wants first; its title stands elsewhere."""
-    content = (
-        report.decision[1:]
-        if report.decision and isinstance(report.decision[0], blocks.Heading)
-        else report.decision
-    )
+    content = report.decision
+    if content and isinstance(content[0], blocks.Heading):
+        content = content[1:]
     return render_lines(content)
 
 

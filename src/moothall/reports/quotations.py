@@ -91,16 +91,11 @@ def mark_faults(
             )
             marks[line.id] = tuple(blocks.Line(text.partition(": ")[2], "warn") for text in faults)
     for block in record:
-        marked = (
-            marks.get(block.entry or 0)
-            if isinstance(block, blocks.Card) and block.kind == "turn"
-            else None
-        )
-        yield (
-            replace(block, blocks=(*block.blocks, *marked))
-            if marked and isinstance(block, blocks.Card)
-            else block
-        )
+        if isinstance(block, blocks.Card) and block.kind == "turn":
+            marked = marks.get(block.entry or 0, ())
+            yield replace(block, blocks=(*block.blocks, *marked)) if marked else block
+        else:
+            yield block
 
 
 def list_checked(
@@ -180,12 +175,10 @@ def _check_line(
 ) -> list[Quotation]:
     said = {each.id: each.content for each in timeline.lines if each.id < line.id}
     # By the numbers of the ledger, below zero: those of lines are others.
-    said |= {
-        -each.seq: text
-        for each in timeline.tool_uses
-        for text in list_tool_texts((each.fact,))
-        if each.seq < line.seq
-    }
+    for use in timeline.tool_uses:
+        if use.seq < line.seq:
+            for text in list_tool_texts((use.fact,)):
+                said[-use.seq] = text
     return check_quotations(line.content, files, said)
 
 
@@ -223,48 +216,58 @@ def describe_evidence_base(timeline: SessionTimeline) -> tuple[blocks.Block, ...
     base, words = build_evidence_base(timeline), CONTEXT_FILES[timeline.language]
     if base is None:
         return ()
-    cited = (
-        words.rests_on.format(files=_join_names(base.cited)) if base.cited else words.cites_nothing
-    )
-    unread = words.unread.format(files=_join_names(base.unread)) if base.unread else ""
-    refused = (
-        words.refused_calls.format(count=base.refused_tool_calls) if base.refused_tool_calls else ""
-    )
-    is_false = base.quotations_held < base.quotations
-    quoted = words.held.format(held=base.quotations_held, all=base.quotations) if is_false else ""
-    given = (blocks.Line(cited, "plain" if base.cited else "warn"), blocks.Line(unread, "warn"))
-    return (
-        *(given if timeline.session_state.opened.subject.context else ()),
-        *(blocks.Line(each, "warn") for each in (quoted, refused)),
-    )
+    unread = quoted = refused = ""
+    if base.unread:
+        unread = words.unread.format(files=_join_names(base.unread))
+    if base.quotations_held < base.quotations:
+        quoted = words.held.format(held=base.quotations_held, all=base.quotations)
+    if base.refused_tool_calls:
+        refused = words.refused_calls.format(count=base.refused_tool_calls)
+    lines: list[blocks.Block] = []
+    if timeline.session_state.opened.subject.context:
+        lines += [_describe_cited(base, words), blocks.Line(unread, "warn")]
+    lines += [blocks.Line(quoted, "warn"), blocks.Line(refused, "warn")]
+    return tuple(lines)
+
+
+def _describe_cited(base: EvidenceBase, words: ContextFilesText) -> blocks.Line:
+    if base.cited:
+        return blocks.Line(words.rests_on.format(files=_join_names(base.cited)), "plain")
+    return blocks.Line(words.cites_nothing, "warn")
 
 
 def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> EvidenceBase:
-    checked = [each for _, quotations in list_checked(timeline, files) for each in quotations]
-    cited = Counter(name for each in checked if (name := _find_file(each.place, files)))
-    # A line can be cited without words of it.
-    cited.update(
-        dict.fromkeys(
-            (
-                file
-                for file, *_ in list_citing_entries(timeline, timeline.session_state.opened.subject)
-            ),
-            0,
-        )
-    )
+    checked: list[Quotation] = []
+    for _, quotations in list_checked(timeline, files):
+        checked += quotations
     shown = set(_list_shown(timeline, files))
-    own = count_by_seat(timeline, files)
+    seats = tuple(
+        SeatQuotations(seat=seat, checked=count, held=held)
+        for seat, (count, held) in count_by_seat(timeline, files).items()
+    )
     return EvidenceBase(
-        cited=tuple(name for name, _ in cited.most_common()),
+        cited=_list_cited_files(timeline, checked, files),
         unread=tuple(each.name for each in files if each.name not in shown),
         quotations=len(checked),
         quotations_held=sum(each.holds for each in checked),
-        seats=tuple(
-            SeatQuotations(seat=seat, checked=count, held=held)
-            for seat, (count, held) in own.items()
-        ),
+        seats=seats,
         refused_tool_calls=sum(bool(use.fact.limit) for use in timeline.tool_uses),
     )
+
+
+def _list_cited_files(
+    timeline: SessionTimeline, checked: Iterable[Quotation], files: tuple[ContextFile, ...]
+) -> tuple[str, ...]:
+    """The names of the cited files, the most quoted first."""
+    cited = Counter[str]()
+    for each in checked:
+        name = _find_file(each.place, files)
+        if name:
+            cited[name] += 1
+    # A line can be cited without words of it.
+    for name, *_ in list_citing_entries(timeline, timeline.session_state.opened.subject):
+        cited[name] += 0
+    return tuple(name for name, _ in cited.most_common())
 
 
 def _list_shown(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Iterable[str]:
@@ -278,7 +281,10 @@ def _list_shown(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> It
         else:
             yield from (each.file for each in search_files(visible, opened.topic, SEARCHED_LENGTH))
     for use in timeline.tool_uses:
-        yield from (name for place in use.fact.places if (name := _find_file(place, files)))
+        for place in use.fact.places:
+            name = _find_file(place, files)
+            if name:
+                yield name
 
 
 def _find_file(place: str, files: tuple[ContextFile, ...]) -> str:

@@ -17,6 +17,7 @@ from moothall.reports.blocks import Block, Report, build_section, build_table, d
 from moothall.reports.decision import (
     Decision,
     Dissent,
+    SeatPosition,
     SourcedClaim,
     UncountedAnswer,
     summarize_choice,
@@ -81,26 +82,19 @@ def _add_note(
     words: SharedReportText,
 ) -> Block:
     """A card of a line with its note. A session gives every card of the timeline at the top of its record."""
-    seq = (
-        by_line.get(block.entry or 0)
-        if isinstance(block, blocks.Card) and block.kind == "turn"
-        else None
-    )
-    if seq is None or not isinstance(block, blocks.Card):
+    if not isinstance(block, blocks.Card) or block.kind != "turn":
+        return block
+    seq = by_line.get(block.entry or 0)
+    if seq is None:
         return block
     noted.add(seq)
     reply = timeline.origins[seq]
-    came = " · ".join(
-        part
-        for part in (describe_door(reply.origin, words) if reply.origin else "", reply.model)
-        if part
-    )
+    origin = describe_door(reply.origin, words) if reply.origin else ""
+    came = " · ".join(filter(None, (origin, reply.model)))
     is_owner = reply.origin.startswith(facts.OWNER_ORIGIN)
-    as_read = (
-        words.as_read.format(mends=format_mends(words, reply.corrections))
-        if reply.corrections
-        else ""
-    )
+    as_read = ""
+    if reply.corrections:
+        as_read = words.as_read.format(mends=format_mends(words, reply.corrections))
     notes = (blocks.Line(came, "warn" if is_owner else "dim"), blocks.Line(as_read, "dim"))
     return replace(block, blocks=(*block.blocks, *notes))
 
@@ -110,18 +104,11 @@ def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tupl
     seats = group_pairs(
         (reply.seat, reply) for reply in timeline.origins.values() if reply.origin or reply.model
     )
-    rows = [
-        (
-            seat,
-            ", ".join(
-                dict.fromkeys(describe_door(one.origin, words) for one in replies if one.origin)
-            )
-            or "–",
-            ", ".join(dict.fromkeys(one.model for one in replies if one.model)) or "–",
-            len(replies),
-        )
-        for seat, replies in seats.items()
-    ]
+    rows = []
+    for seat, replies in seats.items():
+        doors = dict.fromkeys(describe_door(one.origin, words) for one in replies if one.origin)
+        models = dict.fromkeys(one.model for one in replies if one.model)
+        rows.append((seat, ", ".join(doors) or "–", ", ".join(models) or "–", len(replies)))
     return build_section(words.answerers, (build_table(words.answerer_heads, rows),))
 
 
@@ -136,17 +123,13 @@ def _build_mended(
     }
 
     def build_rows(listed: Mapping[int, Sequence[str]]) -> blocks.Table:
-        kinds = {seq: parse_ask_kind(timeline.origins[seq].ask) for seq in listed}
-        rows = [
-            (
-                seq,
-                timeline.origins[seq].seat,
-                words.asked_for.get(kinds[seq], kinds[seq]),
-                format_mends(words, mends),
-            )
-            for seq, mends in listed.items()
-            if mends
-        ]
+        rows = []
+        for seq, mends in listed.items():
+            if mends:
+                reply = timeline.origins[seq]
+                kind = parse_ask_kind(reply.ask)
+                asked_for = words.asked_for.get(kind, kind)
+                rows.append((seq, reply.seat, asked_for, format_mends(words, mends)))
         return build_table(words.mended_heads, rows)
 
     return (
@@ -207,18 +190,15 @@ def explain_uncounted(decision: Decision, words: SharedReportText) -> list[Block
 def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
     """The report of a session from its decision and its lines alone."""
     words = SHARED_REPORT[timeline.language]
-    return build_report(
-        timeline,
-        decision,
-        words,
-        decision_blocks=build_decision_blocks(timeline, decision, words),
-        record=(
-            *build_claims(words.reasons, decision.reasons, words),
-            *build_claims(words.open_questions, decision.open_questions, words),
-            *build_positions(decision, words),
-            *build_section(words.timeline, [build_line_card(line) for line in timeline.lines]),
-        ),
+    decided = build_decision_blocks(timeline, decision, words)
+    cards = [build_line_card(line) for line in timeline.lines]
+    record = (
+        *build_claims(words.reasons, decision.reasons, words),
+        *build_claims(words.open_questions, decision.open_questions, words),
+        *build_positions(decision, words),
+        *build_section(words.timeline, cards),
     )
+    return build_report(timeline, decision, words, decision_blocks=decided, record=record)
 
 
 def build_report(
@@ -241,12 +221,12 @@ def build_report(
     """
     opened, spent = timeline.session_state.opened, decision.spent
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
-    recorded = [
-        text.format(one_line(str(value)))
-        for name, text in words.opened_with.items()
-        if (value := getattr(opened, name))
-    ]
-    heads = (*recorded, summarize_given(timeline.language, opened.subject))
+    heads = []
+    for name, text in words.opened_with.items():
+        value = getattr(opened, name)
+        if value:
+            heads.append(text.format(one_line(str(value))))
+    heads.append(summarize_given(timeline.language, opened.subject))
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
     below = (
         *explain_uncounted(decision, words),
@@ -254,18 +234,17 @@ def build_report(
         *describe_evidence_base(timeline),
         *explain_refusals(timeline, words),
     )
-    seats = build_seats(timeline.session_state.seats, words) if seats is None else seats
+    if seats is None:
+        seats = build_seats(timeline.session_state.seats, words)
+    answer_first = put_answer_first(decision, (*decision_blocks, *below), words, undecided)
+    record = (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words))
     return Report(
         session=timeline.session,
         language=timeline.language,
         title=title or words.minutes,
         topic=decision.topic,
-        decision=put_answer_first(decision, (*decision_blocks, *below), words, undecided),
-        record=_build_record(
-            timeline,
-            (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words)),
-            words,
-        ),
+        decision=answer_first,
+        record=_build_record(timeline, record, words),
         subtitle=(timeline.session, times, *filter(None, heads), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
@@ -299,23 +278,18 @@ def put_answer_first(
     """Put what was chosen and what it is worth before everything else of an ended session (M-9), under the section's heading."""
     if decision.status != "concluded":
         return content
-    answer = (
-        words.undecided
-        if decision.decision is None
-        else summarize_choice(decision.choice, decision.decision.text)
-    )
     if decision.decision is None:
+        answer = words.undecided
         headline = undecided or blocks.Line((blocks.Strong(answer),))
     else:
+        answer = summarize_choice(decision.choice, decision.decision.text)
         word = blocks.Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
         why = blocks.Muted(f" ({words.strength_reasons[decision.strength_reason]})")
         headline = blocks.Line((blocks.Strong(answer), " · ", word, why))
     shown = tuple(drop_repeated_quote(block, answer) for block in content)
-    return (
-        (*shown[:1], headline, *shown[1:])
-        if isinstance(content[0], blocks.Heading)
-        else (headline, *shown)
-    )
+    if isinstance(content[0], blocks.Heading):
+        return (*shown[:1], headline, *shown[1:])
+    return (headline, *shown)
 
 
 def build_decision_blocks(
@@ -380,11 +354,9 @@ def describe_confidence(decision: Decision, words: SharedReportText) -> str:
     share, track = format_percent(decision.confidence), decision.track_record
     if decision.confidence_from is not None:
         share = words.confidence_bases[decision.confidence_from].format(share=share)
-    return (
-        share
-        if track is None
-        else f"{share} · {words.track_record.format(cases=track.cases, right=track.right)}"
-    )
+    if track is None:
+        return share
+    return f"{share} · {words.track_record.format(cases=track.cases, right=track.right)}"
 
 
 def explain_no_decision(
@@ -434,14 +406,10 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
     if not seats or timeline.closed is None:
         return ()
     minds = len(timeline.session_state.seats)
-    return (
-        blocks.Line(
-            words.refusals.format(
-                count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session
-            ),
-            "warn",
-        ),
+    text = words.refusals.format(
+        count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session
     )
+    return (blocks.Line(text, "warn"),)
 
 
 def describe_shared(timeline: SessionTimeline, fact: facts.Fact) -> list[str]:
@@ -495,29 +463,22 @@ def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, .
         # Where nobody was asked to take a side, "nobody dissented" would claim an agreement that was never sought.
         return ()
     items = tuple(format_dissent(voice, words) for voice in decision.dissent)
-    return build_section(
-        words.dissent,
-        (
-            blocks.Bullets(items)
-            if items
-            else blocks.Line(describe_no_dissent(decision, words), "dim"),
-        ),
-    )
+    if items:
+        return build_section(words.dissent, (blocks.Bullets(items),))
+    nobody = blocks.Line(describe_no_dissent(decision, words), "dim")
+    return build_section(words.dissent, (nobody,))
 
 
 def format_dissent(voice: Dissent, words: SharedReportText) -> blocks.Text:
-    who = words.reported if voice.seat is None else f"{voice.seat}"
-    kind = "" if voice.seat is None else f" ({words.verdicts.get(voice.kind, voice.kind)})"
-    sources = (
-        (" ", blocks.References(voice.entries, f"({words.rests_on} {{line}})"))
-        if voice.entries
-        else ()
-    )
-    return (
-        blocks.Strong(who),
-        f"{kind}: {one_line(voice.text) or words.gives_no_reason}",
-        *sources,
-    )
+    who, kind = words.reported, ""
+    if voice.seat is not None:
+        who = f"{voice.seat}"
+        kind = f" ({words.verdicts.get(voice.kind, voice.kind)})"
+    said = f"{kind}: {one_line(voice.text) or words.gives_no_reason}"
+    if not voice.entries:
+        return (blocks.Strong(who), said)
+    sources = blocks.References(voice.entries, f"({words.rests_on} {{line}})")
+    return (blocks.Strong(who), said, " ", sources)
 
 
 def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
@@ -559,27 +520,32 @@ def build_positions(
     conditions: Mapping[SeatId, str] | None = None,
 ) -> tuple[Block, ...]:
     """Where each seat stood before and after, and on which condition; `notes` stand below the table."""
+    listed = conditions or {}
     rows = [
-        (
-            position.seat,
-            " – ".join(text for text in (position.choice_before, position.before) if text) or "–",
-            format_confidence(
-                position.confidence_before, words, is_due=position.before is not None
-            ),
-            " – ".join(
-                text for text in ((conditions or {}).get(position.seat), position.after) if text
-            )
-            or "–",
-            words.verdicts.get(position.verdict or "", position.verdict or "–"),
-            format_confidence(
-                position.confidence_after, words, is_due=position.verdict is not None
-            ),
-            f"{position.weight:.2f}" if position.weight else "–",
-            blocks.References((position.moved_by,)) if position.moved_by else "–",
-        )
+        _build_position_row(position, listed.get(position.seat), words)
         for position in decision.positions
     ]
     return build_section(words.positions, (build_table(words.position_heads, rows), *notes))
+
+
+def _build_position_row(
+    position: SeatPosition, condition: str | None, words: SharedReportText
+) -> tuple[blocks.Cell, ...]:
+    is_vote_due = position.verdict is not None
+    return (
+        position.seat,
+        _join_texts(position.choice_before, position.before),
+        format_confidence(position.confidence_before, words, is_due=position.before is not None),
+        _join_texts(condition, position.after),
+        words.verdicts.get(position.verdict or "", position.verdict or "–"),
+        format_confidence(position.confidence_after, words, is_due=is_vote_due),
+        f"{position.weight:.2f}" if position.weight else "–",
+        blocks.References((position.moved_by,)) if position.moved_by else "–",
+    )
+
+
+def _join_texts(*texts: str | None) -> str:
+    return " – ".join(filter(None, texts)) or "–"
 
 
 def format_confidence(stated: float | None, words: SharedReportText, *, is_due: bool) -> str:
@@ -611,20 +577,15 @@ def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Bl
     is_sealed = timeline.shared_state.is_sealed
     if is_sealed and timeline.closed is None and timeline.seals_losses:
         return ()
-    sealed = words.sealed if is_sealed else ""
-    rows = [
-        (
-            each.seq,
-            each.seat,
-            words.asked_for.get(each.asked_for, each.asked_for),
-            words.losses[each.reason],
+    rows = []
+    for each in timeline.losses:
+        asked_for = words.asked_for.get(each.asked_for, each.asked_for)
+        cause = ""
+        if is_sealed and each.reason == "malformed":
             # The fault of a malformed answer may quote it.
-            (sealed if each.reason == "malformed" else "")
-            or explain_cause(each.cause, each.reason, words.language)
-            or "–",
-        )
-        for each in timeline.losses
-    ]
+            cause = words.sealed
+        cause = cause or explain_cause(each.cause, each.reason, words.language) or "–"
+        rows.append((each.seq, each.seat, asked_for, words.losses[each.reason], cause))
     return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
 
 

@@ -71,10 +71,15 @@ class SessionPhase:
 
 def mark_phases(names: Iterable[str], now: int) -> list[SessionPhase]:
     """Phases by their names; the one at the index `now` is under way."""
-    return [
-        SessionPhase(name, "done" if at < now else "now" if at == now else "ahead")
-        for at, name in enumerate(names)
-    ]
+    phases = []
+    for at, name in enumerate(names):
+        if at < now:
+            phases.append(SessionPhase(name, "done"))
+        elif at == now:
+            phases.append(SessionPhase(name, "now"))
+        else:
+            phases.append(SessionPhase(name, "ahead"))
+    return phases
 
 
 class EntryFilter(Protocol):
