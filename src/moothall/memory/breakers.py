@@ -163,14 +163,18 @@ def apply_review(
     failure = Failure(
         decision=decision, at=at, sources=tuple(dict.fromkeys(map(normalize_label, sources)))
     )
-    touched = {
-        name: _apply_review_to_circuit(circuit, failure, before, outcome)
-        for name in scopes
+    touched = {}
+    for name in scopes:
+        circuit = _get_circuit(breakers, name, at)
         # A success in a scope without any history would only create an empty circuit.
-        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)) != Circuit()
-        or outcome in FAILED
-    }
+        if circuit != Circuit() or outcome in FAILED:
+            touched[name] = _apply_review_to_circuit(circuit, failure, before, outcome)
     return _open_failing_circuits(breakers, touched, at)
+
+
+def _get_circuit(breakers: Breakers, scope: str, at: datetime) -> Circuit:
+    """The circuit of a scope as it is at this time; an empty one where nothing is known of the scope."""
+    return _expire_probe(breakers.circuits.get(scope, Circuit()), at)
 
 
 def _apply_review_to_circuit(
@@ -199,14 +203,13 @@ def start_probes(
 ) -> Breakers:
     """Record a solo decision as the probe of these scopes."""
     deadline = at + timedelta(seconds=breakers.policy.probe_seconds)
-    touched = {
-        name: replace(circuit, probe=CircuitProbe(decision_id=decision, deadline=deadline))
-        for name in scopes
+    touched = {}
+    for name in scopes:
+        circuit = _get_circuit(breakers, name, at)
         # Only one probe at a time: a second decision must wait for the review of the first.
-        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)).opened_at
-        is not None
-        and circuit.probe is None
-    }
+        if circuit.opened_at is not None and circuit.probe is None:
+            probe = CircuitProbe(decision_id=decision, deadline=deadline)
+            touched[name] = replace(circuit, probe=probe)
     return replace(breakers, circuits={**breakers.circuits, **touched})
 
 
@@ -323,34 +326,33 @@ def _open_failing_circuits(
 ) -> Breakers:
     """Store these circuits, and open those that have failed too often."""
     policy = breakers.policy
-    checked = {
-        name: replace(circuit, opened_at=at)
-        # Enough failures, and of enough different sources for a scope that many share.
-        if circuit.opened_at is None
-        and len(recent := _list_recent_failures(circuit, policy, at)) >= policy.failures
-        and len(_collect_sources(recent)) >= _find_least_sources(policy, name)
-        else circuit
-        for name, circuit in touched.items()
-    }
-    others = {name: circuit for name, circuit in breakers.circuits.items() if name not in checked}
-    # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
-    return replace(
-        breakers,
-        circuits=others | {name: each for name, each in checked.items() if each != Circuit()},
-    )
+    circuits = {name: each for name, each in breakers.circuits.items() if name not in touched}
+    for name, circuit in touched.items():
+        if circuit.opened_at is None and _fails_too_often(circuit, policy, name, at):
+            circuits[name] = replace(circuit, opened_at=at)
+        # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
+        elif circuit != Circuit():
+            circuits[name] = circuit
+    return replace(breakers, circuits=circuits)
+
+
+def _fails_too_often(circuit: Circuit, policy: Policy, scope: str, at: datetime) -> bool:
+    """Whether there are enough recent failures, and of enough different sources for a scope that many share."""
+    recent = _list_recent_failures(circuit, policy, at)
+    if len(recent) < policy.failures:
+        return False
+    return len(_collect_sources(recent)) >= _find_least_sources(policy, scope)
 
 
 def _find_least_sources(policy: Policy, scope: str) -> int:
     if scope == GLOBAL:
         return policy.global_sources
     kind = scope.partition(":")[0]
-    return (
-        1
-        if kind == "agent"
-        else policy.stakes_sources
-        if kind == "stakes"
-        else policy.scope_sources
-    )
+    if kind == "agent":
+        return 1
+    if kind == "stakes":
+        return policy.stakes_sources
+    return policy.scope_sources
 
 
 def _collect_sources(failures: Iterable[Failure]) -> set[str]:

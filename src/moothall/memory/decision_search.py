@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 from array import array
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -225,12 +225,18 @@ def build_document(record: DecisionRecorded) -> Document:
 
 def _join_texts(decision: str, get_texts: Callable[[str], Sequence[str]]) -> Document:
     """Build the document of a decision from the texts that each of its fields has; a solo decision has fewer."""
-    topic, decided, argued = (
-        [text for name in names for text in get_texts(name) if text]
-        for names in (("topic",), _DECIDED, _ARGUED)
-    )
+
+    def list_texts(names: Iterable[str]) -> list[str]:
+        texts: list[str] = []
+        for name in names:
+            texts += filter(None, get_texts(name))
+        return texts
+
     return Document(
-        decision=decision, topic="".join(topic), decided=" ".join(decided), text="\n".join(argued)
+        decision=decision,
+        topic="".join(list_texts(("topic",))),
+        decided=" ".join(list_texts(_DECIDED)),
+        text="\n".join(list_texts(_ARGUED)),
     )
 
 

@@ -187,15 +187,16 @@ def _apply_review(state: MemoryState, entry: Entry, fact: OutcomeReviewed) -> No
     for source in reviewed.sources:
         state.reviewed.setdefault(source, {})[fact.decision_id] = None
     sources, record = reviewed.backers, reviewed.record
+    scopes = collect_scopes(
+        category=record.category,
+        stakes=record.stakes,
+        tags=record.tags,
+        source=sources[0] if len(sources) == 1 else "",
+    )
     state.breakers = breakers.apply_review(
         state.breakers,
         decision=fact.decision_id,
-        scopes=collect_scopes(
-            category=record.category,
-            stakes=record.stakes,
-            tags=record.tags,
-            source=sources[0] if len(sources) == 1 else "",
-        ),
+        scopes=scopes,
         sources=sources,
         before=reviewed.outcome,
         outcome=fact.outcome,

@@ -426,10 +426,12 @@ def _rank_documents(
     fitting = (number for number in scores if allowed(number))
     # The number breaks ties: among equal scores the newest decision comes first.
     best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
-    around = frozenset(
-        (*terms, *(term for word in others for phrase in word.others for term in phrase))
-    )
-    return Ranking(ranked=[(number, scores[number]) for number in best], terms=around)
+    around = set(terms)
+    for word in others:
+        for phrase in word.others:
+            around.update(phrase)
+    ranked = [(number, scores[number]) for number in best]
+    return Ranking(ranked=ranked, terms=frozenset(around))
 
 
 def build_hit(document: Document, score: float, terms: Collection[str]) -> SearchHit:

@@ -1,5 +1,6 @@
 """Threads: lines of reasoning that several sessions follow over days, and what a returning seat has missed (D-16)."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -171,6 +172,11 @@ def evolve(threads: Threads, entry: Entry) -> None:
 
 def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision]) -> ThreadView:
     """Return the current state of a thread, with what is known of its sessions."""
+    open_obligations: list[RememberedObligation] = []
+    for name in thread.decisions:
+        if name in decisions:
+            listed = list_obligations(decisions[name])
+            open_obligations += [each for each in listed if each.state == "open"]
     return copy_fields(
         ThreadView,
         thread,
@@ -178,20 +184,10 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
         decisions=tuple(
             _build_thread_decision(name, decisions.get(name)) for name in thread.decisions
         ),
-        open_questions=tuple(
-            question for question in thread.questions if question.settled_at is None
-        ),
-        settled_questions=tuple(
-            question for question in thread.questions if question.settled_at is not None
-        ),
+        open_questions=tuple(each for each in thread.questions if each.settled_at is None),
+        settled_questions=tuple(each for each in thread.questions if each.settled_at is not None),
         happenings=len(thread.happenings),
-        open_obligations=tuple(
-            each
-            for name in thread.decisions
-            if name in decisions
-            for each in list_obligations(decisions[name])
-            if each.state == "open"
-        ),
+        open_obligations=tuple(open_obligations),
     )
 
 
@@ -212,15 +208,13 @@ def build_catch_up_since(
     """Return the state of a thread, and the first `most` events in it since one visit of the seat's; None: all."""
     # By number and not by time: several entries can have the same time.
     missed = tuple(one for one in thread.happenings if visit is None or one.seq > visit.seq)[:most]
-    kinds = dict.fromkeys(one.kind for one in missed)
+    by_kind = Counter(one.kind for one in missed)
     return ThreadCatchUp(
         view=build_thread_view(thread, decisions),
         seat=seat,
         last_visit=visit.at if visit else None,
         missed=missed,
-        counts=tuple(
-            EventCount(kind=kind, number=sum(one.kind == kind for one in missed)) for kind in kinds
-        ),
+        counts=tuple(EventCount(kind=kind, number=number) for kind, number in by_kind.items()),
         visit=visit,
     )
 

@@ -99,19 +99,18 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
     came_true = CAME_TRUE.get(remembered.outcome) if remembered.outcome is not None else None
     if came_true is None or not remembered.is_decision:
         return None
-    own = [member for member in remembered.record.members if member.source == source]
-    briers = [
-        compute_brier(forecast, came_true)
-        for member in own
-        if member.confidence is not None
-        and (forecast := compute_forecast(member.position, member.confidence)) is not None
-    ]
-    # What a vote against it says of the motion, it says of the outcome too.
-    rights = [
-        right
-        for member in own
-        if (right := compute_forecast(member.position, came_true)) is not None
-    ]
+    briers, rights = [], []
+    for member in remembered.record.members:
+        if member.source != source:
+            continue
+        # What a vote against it says of the motion, it says of the outcome too.
+        right = compute_forecast(member.position, came_true)
+        if right is not None:
+            rights.append(right)
+        if member.confidence is not None:
+            forecast = compute_forecast(member.position, member.confidence)
+            if forecast is not None:
+                briers.append(compute_brier(forecast, came_true))
     if not rights:
         return None
     return Score(
@@ -123,7 +122,8 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
 
 
 def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tuple[Score, ...]:
-    return tuple(score for each in decisions if (score := compute_score(source, each)) is not None)
+    scores = (compute_score(source, each) for each in decisions)
+    return tuple(score for score in scores if score is not None)
 
 
 def build_source_trust(
@@ -135,25 +135,30 @@ def build_source_trust(
     by_category = {
         name: _build_record(one for one in listed if one.category == name) for name in names
     }
+    categories = tuple(
+        CategoryTrust(
+            category=name,
+            cases=int(record.sides),
+            trust=compute_category_trust(record, overall),
+            accuracy=compute_category_accuracy(record, overall),
+            brier=_compute_mean_brier(record),
+        )
+        for name, record in by_category.items()
+    )
     return SourceTrust(
         source=source,
         cases=int(overall.sides),
-        brier=overall.brier_sum / overall.cases if overall.cases else None,
+        brier=_compute_mean_brier(overall),
         trust=compute_trust(overall),
         accuracy=compute_accuracy(overall),
-        categories=tuple(
-            CategoryTrust(
-                category=name,
-                cases=int(record.sides),
-                trust=compute_category_trust(record, overall),
-                accuracy=compute_category_accuracy(record, overall),
-                brier=record.brier_sum / record.cases if record.cases else None,
-            )
-            for name, record in by_category.items()
-        ),
+        categories=categories,
         quotations=quoted[0],
         quotations_held=quoted[1],
     )
+
+
+def _compute_mean_brier(record: TrackRecord) -> float | None:
+    return record.brier_sum / record.cases if record.cases else None
 
 
 def compute_standing(scores: Iterable[Score], category: str = "") -> SourceStanding:
@@ -300,11 +305,9 @@ def find_right_choice(remembered: RememberedDecision) -> str | None:
         return own or None
     others = options - {own}
     # A failure says only what was wrong. With exactly two options that determines what was right.
-    return (
-        next(iter(others))
-        if review.outcome in FAILED and len(options) == 2 and len(others) == 1
-        else None
-    )
+    if review.outcome in FAILED and len(options) == 2 and len(others) == 1:
+        return next(iter(others))
+    return None
 
 
 def _list_options(remembered: RememberedDecision) -> frozenset[str]:
@@ -333,6 +336,11 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
         right=sum(sum(case.known) / len(case.known) for case in compared), of=len(compared)
     )
     wrong = members.of - members.right
+    amplification = None
+    if wrong > 1e-9:
+        # Both cover the same number of cases, so the quotient of the error counts equals that of the error rates.
+        amplification = (group.of - group.right) / wrong
+    majority_right = sum(case.majority is True for case in with_majority)
     return Amplification(
         protocol=protocol,
         cases=len(decided),
@@ -343,13 +351,10 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
         members_known=sum(len(case.known) for case in cases),
         members_right=sum(sum(case.known) for case in cases),
         members_unknown=sum(len(case.members) - len(case.known) for case in cases),
-        majority=Share(
-            right=sum(case.majority is True for case in with_majority), of=len(with_majority)
-        ),
+        majority=Share(right=majority_right, of=len(with_majority)),
         corrections=sum(case.is_right and case.majority is False for case in cases),
         subversions=sum(not case.is_right and case.majority is True for case in cases),
-        # Both cover the same number of cases, so the quotient of the error counts equals that of the error rates.
-        amplification=(group.of - group.right) / wrong if wrong > 1e-9 else None,
+        amplification=amplification,
         cases_blank=sum(case.blank == len(case.members) for case in cases),
         members_blank=sum(case.blank for case in cases),
     )
@@ -367,10 +372,15 @@ def _build_case(remembered: RememberedDecision) -> _Case:
     majority = _find_majority([first for first in firsts if first]) if is_most else None
     return _Case(
         is_right=remembered.outcome == "success",
-        members=tuple(first == right if first and right else None for first in firsts),
-        majority=majority == right if majority and right else None,
+        members=tuple(_is_same_choice(first, right) for first in firsts),
+        majority=_is_same_choice(majority, right),
         blank=firsts.count(""),
     )
+
+
+def _is_same_choice(choice: str | None, right: str | None) -> bool | None:
+    """Whether a choice was the right one; None where either is not known."""
+    return choice == right if choice and right else None
 
 
 def _find_majority(firsts: Sequence[str]) -> str | None:
