@@ -262,7 +262,11 @@ def _try_lock(descriptor: int) -> bool:
 def _describe_kind(mode: int) -> str:
     if stat.S_ISREG(mode):
         return "file"
-    return "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "something else"
+    if stat.S_ISLNK(mode):
+        return "link"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "something else"
 
 
 def escape_name(name: str) -> str:
