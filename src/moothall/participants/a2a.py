@@ -284,13 +284,21 @@ def _read_state(task: dict[str, Any]) -> str:
 
 def _join_parts(holders: list[Any]) -> str:
     """The text of messages or artifacts; data is written as JSON."""
+    texts = []
+    for part in _list_parts(holders):
+        text = part.get("text")
+        if text:
+            texts.append(str(text))
+        elif "data" in part:
+            texts.append(json.dumps(part["data"]))
+    return "\n\n".join(texts)
+
+
+def _list_parts(holders: list[Any]) -> list[dict[str, Any]]:
+    """The parts of all messages or artifacts, in order; what has another form is left out."""
     lists = [each.get("parts") for each in holders if isinstance(each, dict)]
-    parts = [
-        part for each in lists if isinstance(each, list) for part in each if isinstance(part, dict)
-    ]
-    texts = [
-        part.get("text") or json.dumps(part["data"])
-        for part in parts
-        if part.get("text") or "data" in part
-    ]
-    return "\n\n".join(map(str, texts))
+    parts: list[dict[str, Any]] = []
+    for listed in lists:
+        if isinstance(listed, list):
+            parts += [part for part in listed if isinstance(part, dict)]
+    return parts

@@ -286,16 +286,12 @@ class AgentProcess:
         is_allowed = self._permit == "read" and kind in READING
         # Once, never for ever: the next question is another one.
         wanted = ("allow_once",) if is_allowed else ("reject_once", "reject_always")
-        chosen = next(
-            (option for word in wanted for option in asked.options if option.kind == word), None
-        )
-        if chosen is None:
-            return schema.RequestPermissionResponse(
-                outcome=schema.DeniedOutcome(outcome="cancelled")
-            )
-        return schema.RequestPermissionResponse(
-            outcome=schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id)
-        )
+        for word in wanted:
+            for option in asked.options:
+                if option.kind == word:
+                    selected = schema.AllowedOutcome(outcome="selected", option_id=option.option_id)
+                    return schema.RequestPermissionResponse(outcome=selected)
+        return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
 
     def _take_update(self, notice: schema.SessionNotification) -> None:
         if self._is_loading:
@@ -391,7 +387,9 @@ def _find_resume_method(capabilities: schema.AgentCapabilities | None) -> str:
         capabilities.session_capabilities is not None
         and capabilities.session_capabilities.resume is not None
     )
-    return "session_resume" if can_resume else "session_load" if capabilities.load_session else ""
+    if can_resume:
+        return "session_resume"
+    return "session_load" if capabilities.load_session else ""
 
 
 def _dump(params: BaseModel) -> dict[str, Any]:

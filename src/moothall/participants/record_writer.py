@@ -100,7 +100,11 @@ def _recover_manifest(root: Path, place: Path) -> list[ManifestLine]:
 
 def _find_free_number(lines: list[ManifestLine], place: Path) -> int:
     """Return the number after the last one; numbers of files that are not in the manifest are skipped."""
-    taken = {int(match[1]) for path in place.iterdir() if (match := _NUMBERED.fullmatch(path.name))}
+    taken = set()
+    for path in place.iterdir():
+        match = _NUMBERED.fullmatch(path.name)
+        if match is not None:
+            taken.add(int(match[1]))
     number = lines[-1].number + 1 if lines else max(taken, default=0) + 1
     while number in taken:
         number += 1

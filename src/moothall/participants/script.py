@@ -136,9 +136,9 @@ class ScriptLabels:
 
     def _mention(self, find: Callable[[str, str], object], label: str) -> str:
         number = find("finding" if label in self.texts else "", label)
-        return (
-            "…" if number is _UNSHOWN else f"#{number}" if isinstance(number, int) else str(number)
-        )
+        if number is _UNSHOWN:
+            return "…"
+        return f"#{number}" if isinstance(number, int) else str(number)
 
     def _sample(self, path: str, label: str) -> object:
         if path.rpartition(".")[2] in _FINDINGS:

@@ -87,19 +87,18 @@ async def start_program(
     if mark:
         _kill_strays(mark)
     mark = mark or uuid4().hex
-    starting = asyncio.create_task(
-        asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.PIPE if is_fed else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=MAX_OUTPUT,
-            cwd=folder,
-            env={**environ, MARK: mark},
-            # A new session makes it the leader of a process group, which can be signalled as a whole.
-            start_new_session=True,
-        )
+    start = asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE if is_fed else asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=MAX_OUTPUT,
+        cwd=folder,
+        env={**environ, MARK: mark},
+        # A new session makes it the leader of a process group, which can be signalled as a whole.
+        start_new_session=True,
     )
+    starting = asyncio.create_task(start)
     try:
         return await asyncio.shield(starting), mark
     except asyncio.CancelledError:

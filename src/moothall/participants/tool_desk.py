@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
@@ -94,24 +95,18 @@ class ToolDesk:
         """Return the limit that is reached, such as `seat.calls = 20`; empty where there is none."""
         assert self._access is not None
         rules, ask, seat = self._access.rules, self._brief.ask.id, self._brief.seat.id
-        everything = [*(each for each in self._access.session_uses if each.ask != ask), *self._uses]
-        waited = (
-            asyncio.get_running_loop().time()
-            - self._begun
-            + sum(each.seconds for each in self._access.used)
-        )
+        everything = [each for each in self._access.session_uses if each.ask != ask] + self._uses
+        waited = asyncio.get_running_loop().time() - self._begun
+        waited += sum(each.seconds for each in self._access.used)
         own = [each for each in everything if each.seat == seat]
         for name, limits, uses in (
             ("ask", rules, self._uses),
             ("seat", rules.seat, own),
             ("session", rules.session, everything),
         ):
-            spent: dict[str, float] = {
-                "calls": len(uses),
-                "seconds": waited if name == "ask" else sum(each.seconds for each in uses),
-                "tokens": sum(len(each.result) for each in uses) / CHARACTERS_PER_TOKEN,
-                "money": sum(each.usage.cost or 0 for each in uses),
-            }
+            spent = _sum_spent(uses)
+            if name == "ask":
+                spent["seconds"] = waited
             for kind, amount in spent.items():
                 limit = getattr(limits, kind)
                 if limit is not None and amount >= limit:
@@ -180,3 +175,19 @@ class ToolDesk:
         """Return the brief with what was looked up before its own part: data, as every quotation is."""
         results = format_tool_uses(brief.language, self._uses)
         return replace(brief, own=f"{results}\n\n{brief.own}") if results else brief
+
+
+def _sum_spent(uses: Iterable[ToolUsed]) -> dict[str, float]:
+    """What these uses of tools cost, by the kinds of limits."""
+    calls, seconds, characters, money = 0, 0.0, 0, 0
+    for use in uses:
+        calls += 1
+        seconds += use.seconds
+        characters += len(use.result)
+        money += use.usage.cost or 0
+    return {
+        "calls": calls,
+        "seconds": seconds,
+        "tokens": characters / CHARACTERS_PER_TOKEN,
+        "money": money,
+    }
