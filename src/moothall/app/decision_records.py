@@ -46,8 +46,18 @@ def build_decision_record(
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
     seats = [timeline.speakers.get(seat.id, seat) for seat in timeline.session_state.seats]
     positions = {position.seat: position for position in decision.positions}
-    quoted = (
-        {} if decision.evidence is None else {each.seat: each for each in decision.evidence.seats}
+    quoted = {}
+    if decision.evidence is not None:
+        quoted = {each.seat: each for each in decision.evidence.seats}
+    members = []
+    for seat in seats:
+        is_neutral = seat.id in opened.neutral
+        position, own = positions.get(seat.id), quoted.get(seat.id)
+        members.append(_build_member(seat, position, own, is_neutral=is_neutral))
+    questions = (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]
+    obligations = tuple(
+        RecordedObligation(by=each.seat, text=each.text, due=each.due)
+        for each in decision.obligations[:MAX_ITEMS]
     )
     return copy_fields(
         DecisionRecorded,
@@ -60,29 +70,15 @@ def build_decision_record(
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
         agreement=decision.agreement or "",
-        members=tuple(
-            _build_member(
-                seat,
-                positions.get(seat.id),
-                quoted.get(seat.id),
-                is_neutral=seat.id in opened.neutral,
-            )
-            for seat in seats
-        ),
+        members=tuple(members),
         dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
-        open_questions=tuple(
-            claim.text
-            for claim in (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]
-        ),
+        open_questions=tuple(claim.text for claim in questions),
         search_text="\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH],
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
         strength=decision.strength,
-        obligations=tuple(
-            RecordedObligation(by=each.seat, text=each.text, due=each.due)
-            for each in decision.obligations[:MAX_ITEMS]
-        ),
+        obligations=obligations,
     )
 
 
@@ -110,12 +106,16 @@ async def with_recorded_trust(
 ) -> tuple[Seat, ...]:
     """Return the seats with the trust and accuracy of their track records; trust that was set by hand stays."""
     records = await memory.compute_standings([seat.source for seat in seats], category)
-    return tuple(
-        replace(seat, trust=record.trust, accuracy=record.accuracy, cases=record.cases)
-        if seat.trust == NEUTRAL_TRUST and (record := records[seat.source])
-        else seat
-        for seat in seats
-    )
+    trusted = []
+    for seat in seats:
+        if seat.trust != NEUTRAL_TRUST:
+            trusted.append(seat)
+        else:
+            earned = records[seat.source]
+            trusted.append(
+                replace(seat, trust=earned.trust, accuracy=earned.accuracy, cases=earned.cases)
+            )
+    return tuple(trusted)
 
 
 async def load_error_correlations(
@@ -163,11 +163,11 @@ async def collect_precedents(
 
     What nobody has reviewed would anchor the seats: it is shown only to those whose opener asks for it (M-17).
     """
-    bases = [
-        decision
-        for name in about.built_on
-        if (decision := await memory.get(name)) is not None and decision.is_decision
-    ]
+    bases = []
+    for name in about.built_on:
+        basis = await memory.get(name)
+        if basis is not None and basis.is_decision:
+            bases.append(basis)
     # A basis that failed must not be the one that is left out.
     bases.sort(key=lambda decision: decision.outcome not in {"failure", "abandoned"})
     precedents = {
@@ -186,12 +186,15 @@ async def collect_precedents(
 
 def _build_precedent(decision: RememberedDecision, *, is_basis: bool) -> Precedent:
     record, review = decision.record, decision.review
+    lesson = ""
+    if review is not None:
+        lesson = cut_text(one_line(review.note), MAX_LESSON_LENGTH)
     return Precedent(
         decision_id=decision.decision,
         topic=cut_text(one_line(record.topic), MAX_TOPIC_LENGTH),
         text=cut_text(one_line(record.text or ""), MAX_DECIDED_LENGTH),
         date=f"{record.closed_at:%Y-%m-%d}",
         outcome=decision.outcome or "",
-        lesson="" if review is None else cut_text(one_line(review.note), MAX_LESSON_LENGTH),
+        lesson=lesson,
         is_basis=is_basis,
     )

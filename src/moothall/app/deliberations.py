@@ -97,11 +97,14 @@ class DeliberationState:
         return own[-2] if len(own) > 1 else 0
 
 
+WaitStatus = Literal["your_turn", "pending", "closed"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitResult:
     """The result of waiting. `cursor` is where to continue reading."""
 
-    status: Literal["your_turn", "pending", "closed"]
+    status: WaitStatus
     place: DeliberationState
     new: tuple[CouncilLine, ...]
     cursor: int
@@ -380,16 +383,24 @@ def _build_wait_result(
     cursor: int | None,
     ask: OutstandingAsk | None,
 ) -> WaitResult:
-    since = place.last_visit(seat) if cursor is None else cursor
+    if cursor is None:
+        lines = place.lines(reader, place.last_visit(seat))
+        new = tuple(line for line in lines if line.seat != seat)
+    else:
+        new = tuple(place.lines(reader, cursor))
     return WaitResult(
-        status="closed" if place.snapshot.is_closed else "pending" if ask is None else "your_turn",
+        status=_describe_wait(place, ask),
         place=place,
-        new=tuple(
-            line for line in place.lines(reader, since) if cursor is not None or line.seat != seat
-        ),
+        new=new,
         cursor=place.snapshot.seq,
         ask=ask,
     )
+
+
+def _describe_wait(place: DeliberationState, ask: OutstandingAsk | None) -> WaitStatus:
+    if place.snapshot.is_closed:
+        return "closed"
+    return "pending" if ask is None else "your_turn"
 
 
 def _find_repeated(

@@ -32,11 +32,9 @@ class Range:
     most: float
 
     def __str__(self) -> str:
-        return (
-            f"{self.least:,.0f}"
-            if self.least == self.most
-            else f"{self.least:,.0f} – {self.most:,.0f}"
-        )
+        if self.least == self.most:
+            return f"{self.least:,.0f}"
+        return f"{self.least:,.0f} – {self.most:,.0f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,21 +71,16 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         if name not in asked:
             continue
         # A seat that looks something up sends its prompt again with each result; at least it looks up nothing.
-        has_tools = list_tool_names(opened, seats[name], opened.subject.context)
-        can_look = (
-            has_tools
-            and each.tokens_in is None
-            and kinds.find(seats[name].platform).name in {MODEL, ADDRESS}
+        looks = _count_looks(opened, seats[name], each, kinds)
+        returned = opened.tools.tokens / 2 if looks else 0.0
+        cases = (
+            (each.least, SHORT_PROMPT, 0.0),
+            (each.most * (1 + looks), LONG_PROMPT, returned),
         )
-        looks = opened.tools.calls if can_look else 0
-        for at, (count, prompt) in enumerate(
-            ((each.least, SHORT_PROMPT), (each.most * (1 + looks), LONG_PROMPT))
-        ):
-            size = (
-                prompt + given + at * bool(looks) * opened.tools.tokens / 2
-                if each.tokens_in is None
-                else each.tokens_in
-            )
+        for at, (count, prompt, looked_up) in enumerate(cases):
+            size: float | None = each.tokens_in
+            if size is None:
+                size = prompt + given + looked_up
             sent, written = count * size, count * each.tokens_out
             calls[at] += count
             tokens[at] += sent + written
@@ -107,23 +100,33 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         notes.append(words.no_price.format(platforms=", ".join(sorted(unpriced))))
     if warning := warn_unpriced(opened, kinds):
         notes.append(warning)
-    limits = (
-        opened.budget.tokens,
-        None if opened.budget.money is None else opened.budget.money / 1e6,
-    )
-    if (limits[0] is not None and tokens[1] > limits[0]) or (
-        limits[1] is not None and float(usd[1]) > limits[1]
-    ):
+    max_tokens, max_money = opened.budget.tokens, opened.budget.money
+    max_usd = None if max_money is None else max_money / 1e6
+    is_over_tokens = max_tokens is not None and tokens[1] > max_tokens
+    is_over_usd = max_usd is not None and float(usd[1]) > max_usd
+    if is_over_tokens or is_over_usd:
         notes.append(words.capped)
-        tokens[1] = min(tokens[1], limits[0] if limits[0] is not None else tokens[1])
-        usd[1] = min(usd[1], Decimal(str(limits[1])) if limits[1] is not None else usd[1])
+        if max_tokens is not None:
+            tokens[1] = min(tokens[1], max_tokens)
+        if max_usd is not None:
+            usd[1] = min(usd[1], Decimal(str(max_usd)))
+    price_range = Range(round(float(min(usd)), 4), round(float(usd[1]), 4))
     return SessionEstimate(
         calls=Range(_round_up(calls[0]), _round_up(calls[1])),
         path=_measure_path(expected, asked),
         tokens=Range(_round_figures(min(tokens)), _round_figures(tokens[1])),
-        usd=None if unpriced else Range(round(float(min(usd)), 4), round(float(usd[1]), 4)),
+        usd=None if unpriced else price_range,
         notes=tuple(notes),
     )
+
+
+def _count_looks(opened: Opened, seat: Seat, expected: ExpectedCalls, kinds: KindTable) -> int:
+    """Return how often a seat may look something up for one answer."""
+    if expected.tokens_in is not None:
+        return 0
+    has_tools = list_tool_names(opened, seat, opened.subject.context)
+    is_model = kinds.find(seat.platform).name in {MODEL, ADDRESS}
+    return opened.tools.calls if has_tools and is_model else 0
 
 
 def warn_unpriced(opened: Opened, kinds: KindTable) -> str | None:
@@ -151,15 +154,15 @@ def _measure_path(expected: Sequence[ExpectedCalls], asked: Set[str]) -> Range:
     steps = [0, 0]
     for each in expected:
         heads = len(asked & set[str](each.seats))
+        if not heads:
+            continue
         for at, count in enumerate((each.least, each.most)):
-            chain = (
-                count * heads
-                if each.is_in_turn
-                else count
-                if each.steps is None
-                else each.steps[at]
-            )
-            steps[at] += _round_up(chain) * bool(heads)
+            chain: float = count
+            if each.is_in_turn:
+                chain = count * heads
+            elif each.steps is not None:
+                chain = each.steps[at]
+            steps[at] += _round_up(chain)
     return Range(*steps)
 
 

@@ -70,6 +70,7 @@ from moothall.domain.roster import (
 )
 from moothall.domain.topic import (
     ContextFile,
+    Precedent,
     Topic,
     build_context,
     build_pictures,
@@ -110,21 +111,24 @@ async def plan_session(
     settings = _merge_settings(plugin, panel, given)
     demo = given.get("demo", "")
     seed = given.get("seed")
-    opened = plugin.open(
-        Plan(
-            topic=question,
-            language=language,
-            seed=secrets.randbits(31) if seed is None else seed,
-            seats=roster
-            if demo
-            else await with_recorded_trust(resources.memory, roster, given.get("category") or ""),
-            budget=_build_budget(plugin, given),
-            outside_patience=parse_duration(given.get("patience") or WEEK_SECONDS),
-            settings=_validate_settings(plugin, settings, roster),
-            subject=await _build_subject(resources, remembering, question, roster, given),
-            hosted=given.get("hosted", False),
-        )
+    if seed is None:
+        seed = secrets.randbits(31)
+    seats = roster
+    if not demo:
+        category = given.get("category") or ""
+        seats = await with_recorded_trust(resources.memory, roster, category)
+    plan = Plan(
+        topic=question,
+        language=language,
+        seed=seed,
+        seats=seats,
+        budget=_build_budget(plugin, given),
+        outside_patience=parse_duration(given.get("patience") or WEEK_SECONDS),
+        settings=_validate_settings(plugin, settings, roster),
+        subject=await _build_subject(resources, remembering, question, roster, given),
+        hosted=given.get("hosted", False),
     )
+    opened = plugin.open(plan)
     if settings.get("depth") and not demo:
         reviewed = await load_reviewed_kinds(resources.memory, plugin.name)
         opened = replace(opened, subject=replace(opened.subject, reviewed=reviewed))
@@ -204,14 +208,16 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
 
 
 def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:
-    money, time = options.get("money"), options.get("time")
-    return Budget(
-        turns=None if "turns" in plugin.refuses else options.get("turns") or DEFAULT_TURNS,
-        tokens=options.get("tokens"),
+    turns = None
+    if "turns" not in plugin.refuses:
+        turns = options.get("turns") or DEFAULT_TURNS
+    dollars, millionths = options.get("money"), None
+    if dollars is not None:
         # The smallest amount is a limit as well, and not none at all.
-        money=None if money is None else max(1, round(money * 1e6)),
-        seconds=None if time is None else parse_duration(time),
-    )
+        millionths = max(1, round(dollars * 1e6))
+    time = options.get("time")
+    seconds = None if time is None else parse_duration(time)
+    return Budget(turns=turns, tokens=options.get("tokens"), money=millionths, seconds=seconds)
 
 
 async def _build_subject(
@@ -225,23 +231,23 @@ async def _build_subject(
     # On a thread: a folder or a PDF takes its time.
     files = options.get("files") or ()
     given = await run_on_own_thread(lambda: read_given_files(files, resources.environ))
+    subject = build_topic(
+        category=options.get("category") or "",
+        stakes=options.get("stakes") or "medium",
+        tags=options.get("tags") or (),
+        options=options.get("options") or (),
+        thread=options.get("thread") or "",
+        built_on=options.get("built_on") or (),
+    )
     subject = replace(
-        build_topic(
-            category=options.get("category") or "",
-            stakes=options.get("stakes") or "medium",
-            tags=options.get("tags") or (),
-            options=options.get("options") or (),
-            thread=options.get("thread") or "",
-            built_on=options.get("built_on") or (),
-        ),
+        subject,
         context=build_context(given.files),
         pictures=build_pictures(given.files),
         left_out=given.left_out,
     )
     if subject.pictures:
-        subject = replace(
-            subject, unseen_by=_list_sightless(resources.seating.kinds, subject, roster)
-        )
+        sightless = _list_sightless(resources.seating.kinds, subject, roster)
+        subject = replace(subject, unseen_by=sightless)
     # A demo neither reads nor writes what this machine has learned: it plays the same everywhere.
     if options.get("demo"):
         return subject
@@ -253,15 +259,13 @@ async def _build_subject(
             raise errors.UnknownDecision(f"built_on: no decision {decision!r} is stored")
     # Searched before the opening is recorded: every seat of the session reads the same precedents, also after a restart.
     has_memory = options.get("memory", resources.environ.get("MOOT_MEMORY") != "off")
-    return replace(
-        subject,
-        error_correlations=await load_error_correlations(resources.memory, roster),
-        precedents=await collect_precedents(
+    correlations = await load_error_correlations(resources.memory, roster)
+    precedents: tuple[Precedent, ...] = ()
+    if has_memory:
+        precedents = await collect_precedents(
             resources.memory, question, subject, tells_unreviewed=bool(options.get("memory"))
         )
-        if has_memory
-        else (),
-    )
+    return replace(subject, error_correlations=correlations, precedents=precedents)
 
 
 def _list_sightless(kinds: KindTable, subject: Topic, roster: Sequence[Seat]) -> tuple[str, ...]:
@@ -287,13 +291,14 @@ def build_tool_rules(options: Options) -> ToolRules:
             f"tools: {options.get('tools')!r} contradicts itself; expected auto, on, off, or names of tools"
         )
     # With a switch the tools over the files are meant as well; a list without one is all that there is.
-    switch: ToolSwitch = (
-        switches[0] if switches else "on" if set(GIVEN_TOOLS) & set(names) else "auto"
-    )
-    all_names = tuple(dict.fromkeys((*GIVEN_TOOLS, *names))) if switches else names
-    rules = ToolRules(
-        switch=switch, names=all_names, calls=options.get("tool_calls") or DEFAULT_TOOL_RULES.calls
-    )
+    switch: ToolSwitch = "auto"
+    if switches:
+        switch = switches[0]
+        names = tuple(dict.fromkeys((*GIVEN_TOOLS, *names)))
+    elif set(GIVEN_TOOLS) & set(names):
+        switch = "on"
+    calls = options.get("tool_calls") or DEFAULT_TOOL_RULES.calls
+    rules = ToolRules(switch=switch, names=names, calls=calls)
     for key, value in (options.get("tool_budget") or {}).items():
         rules = _limit_tools(rules, key, value)
     return rules

@@ -13,7 +13,7 @@ from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.protocols import find_plugin
 from moothall.domain.facts import Opened
 from moothall.domain.ids import AGAIN, SessionId, parse_session_id
-from moothall.domain.roster import NEUTRAL_TRUST
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadSetting, SessionBusy, SessionExists
@@ -66,21 +66,19 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
     _check_repeatable(first, opened)
     former = await _find_last_answer(moot, chain)
     # Trust by record is looked up again; what was set by hand stays.
-    seats = tuple(
-        seat
-        if seat.accuracy is None
-        else replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0)
-        for seat in last.session_state.seats
-    )
+    former_seats = [_drop_recorded_trust(seat) for seat in last.session_state.seats]
+    seed = secrets.randbits(31)
+    seats = await with_recorded_trust(moot.memory, former_seats, opened.subject.category)
+    consult = opened.consult
+    if consult is not None:
+        consult = replace(consult, token=secrets.token_hex(8))
     planned = replace(
         opened,
-        seed=secrets.randbits(31),
-        seats=await with_recorded_trust(moot.memory, seats, opened.subject.category),
+        seed=seed,
+        seats=seats,
         # What was answered before would be repeated: nobody is told of it.
         subject=replace(opened.subject, precedents=(), again_of=former),
-        consult=None
-        if opened.consult is None
-        else replace(opened.consult, token=secrets.token_hex(8)),
+        consult=consult,
         words_digest="",
     )
     moot.seating.check_scripts(planned.seats, find_plugin(planned).rules.forms)
@@ -95,6 +93,12 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         raise SessionBusy(
             f"another process asks {first!r} again, or {name} is archived: moot list --archived"
         ) from cause
+
+
+def _drop_recorded_trust(seat: Seat) -> Seat:
+    if seat.accuracy is None:
+        return seat
+    return replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0)
 
 
 def _find_number(session: SessionId) -> int:

@@ -195,12 +195,10 @@ class SessionList:
     async def load_some(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions; those that do not exist are left out."""
         ledger = self._resources.ledger
-        heads = [
-            head
-            for name in sorted(sessions)
-            for head in await ledger.heads(name)
-            if head.session == name
-        ]
+        heads: list[Head] = []
+        for name in sorted(sessions):
+            # A ledger lists all sessions whose ids begin with the name.
+            heads += [head for head in await ledger.heads(name) if head.session == name]
         lines = [self._build_line(head) for head in heads if not is_register(head.session)]
         self._drop_oldest()
         return lines
@@ -472,7 +470,9 @@ def describe_status(
     if status == "concluded":
         return "decided" if is_decided else "undecided"
     if status == "thinking":
-        return "waiting" if is_waiting else "running" if is_running else "stopped"
+        if is_waiting:
+            return "waiting"
+        return "running" if is_running else "stopped"
     return status
 
 

@@ -464,15 +464,18 @@ def validate_options(options: Mapping[str, Any]) -> Options:
     return given
 
 
+def _find_longest(kind: OptionKind) -> int:
+    """Return how many characters a text of this kind may have."""
+    if isinstance(kind, TextKind):
+        return kind.most
+    if isinstance(kind, TextsKind):
+        return kind.longest
+    return MAX_TOKENS
+
+
 def _explain_fault(name: str, kind: OptionKind, value: Any, expected: str) -> str:
     """Say what is wrong with a value; of a text that is too long, its length and not its beginning."""
-    limit = (
-        kind.most
-        if isinstance(kind, TextKind)
-        else kind.longest
-        if isinstance(kind, TextsKind)
-        else MAX_TOKENS
-    )
+    limit = _find_longest(kind)
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str) and len(text) > limit:
             return f"{name}: {text[:40]!r}… has {len(text)} characters; at most {limit} are taken"

@@ -43,22 +43,17 @@ class ReadSession(NamedTuple):
     def decide(self) -> Decision:
         """Return the decision so far, with why each seat was lost; not while seats write blind: it may quote them."""
         decision, timeline = self.plugin.decision(self.timeline), self.timeline
-        why = (
-            {}
-            if timeline.shared_state.is_sealed
-            else {loss.seat: str(loss.cause) for loss in timeline.losses}
-        )
+        why = {}
+        if not timeline.shared_state.is_sealed:
+            why = {loss.seat: str(loss.cause) for loss in timeline.losses}
         pending = timeline.session_state.pending if timeline.closed is None else ()
+        lines = render_decision_lines(self.plugin.report(timeline))
         return replace(
             decision,
             lost=tuple(replace(lost, why=why.get(lost.seat, "")) for lost in decision.lost),
             cursor=timeline.seq,
             waiting_for=tuple(sorted({find_asked_seat(ask) for ask in pending})),
-            summary=tuple(
-                line.text
-                for line in render_decision_lines(self.plugin.report(timeline))
-                if line.text
-            ),
+            summary=tuple(line.text for line in lines if line.text),
         )
 
 

@@ -150,7 +150,8 @@ class SoloDecisions:
 
 def list_reviewers(permission: Permission) -> list[SeatId]:
     """Those who would be asked to review: the most trusted who come from outside and can take a seat, of two alike the first."""
-    seats = [seat for name in permission.reviewers if (seat := _parse_seat(name))]
+    read = [_parse_seat(name) for name in permission.reviewers]
+    seats = [seat for seat in read if seat is not None]
     firsts = {seat.casefold(): seat for seat in reversed(seats)}
     return [seat for seat in seats if firsts[seat.casefold()] == seat][:MAX_INVITED]
 
