@@ -307,22 +307,20 @@ def _can_turn(
         replace(v, position=against, confidence=1.0) if v.position is None else v for v in votes
     ]
     siding = _list_siding(turned)
-    return (
-        classify(turned, _compute_support(siding, weigh_votes(siding, correlations)))
-        != "no_consensus"
-    ) != carried
+    support = _compute_support(siding, weigh_votes(siding, correlations))
+    would_carry = classify(turned, support) != "no_consensus"
+    return would_carry != carried
 
 
 def _compute_support(siding: Sequence[SeatVote], weights: Sequence[float]) -> float | None:
     total = math.fsum(weights)
     if not siding:
         return None
-    # No vote weighs anything: both sides are even.
-    return (
-        math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position in _FOR]) / total
-        if total > 0
-        else _HALF
-    )
+    if not total > 0:
+        # No vote weighs anything: both sides are even.
+        return _HALF
+    supporting = [w for v, w in zip(siding, weights, strict=True) if v.position in _FOR]
+    return math.fsum(supporting) / total
 
 
 def _is_above_half(support: float | None) -> bool:
