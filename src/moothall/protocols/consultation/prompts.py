@@ -172,12 +172,13 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
         stance = f" ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else ""
         names.append(f"@{seat.id}{stance}")
     table = words.table.format(seats=", ".join(names))
+    extra = state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0)
     return replace(
         brief,
         shared=f"{words.consulting}\n{rules}\n{table}\n\n{brief.shared}",
         own=f"{own}\n\n{brief.own}" if own else brief.own,
         fault=read.fault,
-        nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),
+        nth=brief.nth + extra,
         again=state.again.get(ask, 0),
         person=read.person,
     )

@@ -123,11 +123,13 @@ def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:
     tone = TONES.get(said.position or said.type, "plain")
     if said.position is not None:
         what = f"{what}: {words.verdicts[said.position]}"
+    about = (said.refers_to,) if said.refers_to else ()
+    moved_by = (said.moved_by,) if said.moved_by else ()
     named = (
-        (words.about, (said.refers_to,) if said.refers_to else ()),
+        (words.about, about),
         (words.answers, said.answers),
         (words.accepts, said.accepts),
-        (words.moved_by, (said.moved_by,) if said.moved_by else ()),
+        (words.moved_by, moved_by),
     )
     marks: list[Span] = [Mark(what, tone)]
     for text, numbers in named:

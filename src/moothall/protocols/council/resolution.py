@@ -49,7 +49,15 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
     unasked: tuple[SeatId, ...] = ()
     if reason in {"settled", "one_mind"}:
         unasked = tuple(seat.id for seat in state.seats if seat.id not in state.had)
-    is_ended_blind = reason in BLIND_ENDINGS
+    candidates: tuple[CandidateTally, ...] = ()
+    spared = 0
+    if reason in BLIND_ENDINGS:
+        spared = count_spared(variant, state)
+    else:
+        candidates = tally_candidates(variant, state, votes)
+    agreement = None
+    if resolution.carried:
+        agreement = _find_agreement(state, counted, decided, reason)
     return copy_fields(
         DeliberationClosed,
         resolution,
@@ -60,11 +68,11 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
         open_challenges=tuple(each.line.id for each in challenges if each.state == "open"),
         overturned=resolution.carried and motions.is_overturned(variant, state, decided),
         lost=list_lost_seats(state, voices),
-        candidates=() if is_ended_blind else tally_candidates(variant, state, votes),
+        candidates=candidates,
         unasked=unasked,
-        spared=count_spared(variant, state) if is_ended_blind else 0,
+        spared=spared,
         confidence_from=basis if resolution.confidence is not None else None,
-        agreement=_find_agreement(state, counted, decided, reason) if resolution.carried else None,
+        agreement=agreement,
         depth=describe_depth(variant, state, reason),
     )
 

@@ -395,6 +395,11 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
     repeated = fact.phase == state.phase and fact.round == state.round
     if repeated:
         had |= {seat: line for seat, line in state.had.items() if line}
+    # Kept for advisory, where a pass during the argument is an abstention at the end.
+    argued = state.had if state.phase == "argue" else state.argued
+    challenged = state.challenged
+    if fact.phase == "answer":
+        challenged = find_challenged_seats(state)
     after = fast_replace(
         state,
         round=fact.round,
@@ -402,12 +407,11 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
         step=state.step + 1,
         had=had,
         ahead=later,
-        # Kept for advisory, where a pass during the argument is an abstention at the end.
-        argued=state.had if state.phase == "argue" else state.argued,
+        argued=argued,
         repeated=repeated,
         cut_by=state.stop,
         sealed_after=entry if fact.phase == "vote" else 0,
-        challenged=find_challenged_seats(state) if fact.phase == "answer" else state.challenged,
+        challenged=challenged,
     )
     if fact.phase != "vote":
         return after

@@ -276,13 +276,14 @@ def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]
         }
         if not said[person_steps.POSITION] and not said[RATING]:
             continue
+        rating = float(said[RATING]) if said[RATING] else None
         votes.append(
             {
                 "answer": number,
                 "position": said[person_steps.POSITION] or None,
                 "condition": said[CONDITION],
                 "confidence": person_steps.compute_confidence(answers),
-                "rating": float(said[RATING]) if said[RATING] else None,
+                "rating": rating,
                 "reason": said[WHY],
             }
         )

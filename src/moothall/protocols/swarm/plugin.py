@@ -107,22 +107,17 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     most = settings.max_rounds
     least = min(most, settings.min_rounds)
     share = 1 / len(explorers)
-    return (
-        ExpectedCalls(seats=explorers, least=least, most=most, tokens_out=2 * LONG_ANSWER),
-        ExpectedCalls(
-            seats=explorers,
-            least=0,
-            most=min(1.0, settings.collisions * share) * most,
-            tokens_out=SHORT_ANSWER,
-        ),
-        ExpectedCalls(seats=judges, least=0, most=most, tokens_out=SHORT_ANSWER),
-        ExpectedCalls(
-            seats=explorers, least=0, most=1.0 if settings.vote else 0.0, tokens_out=SHORT_ANSWER
-        ),
-        ExpectedCalls(
-            seats=explorers, least=share, most=share, tokens_out=2 * LONG_ANSWER, is_in_turn=True
-        ),
+    collisions = min(1.0, settings.collisions * share) * most
+    ballots = 1.0 if settings.vote else 0.0
+    length = 2 * LONG_ANSWER
+    explore = ExpectedCalls(seats=explorers, least=least, most=most, tokens_out=length)
+    collide = ExpectedCalls(seats=explorers, least=0, most=collisions, tokens_out=SHORT_ANSWER)
+    judge = ExpectedCalls(seats=judges, least=0, most=most, tokens_out=SHORT_ANSWER)
+    vote = ExpectedCalls(seats=explorers, least=0, most=ballots, tokens_out=SHORT_ANSWER)
+    synthesis = ExpectedCalls(
+        seats=explorers, least=share, most=share, tokens_out=length, is_in_turn=True
     )
+    return explore, collide, judge, vote, synthesis
 
 
 SWARM: Final = ProtocolPlugin(

@@ -67,6 +67,9 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
 
 def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
     form = FORMS[ask.kind]
+    person = None
+    if ask.kind not in {"compare", "judge"}:
+        person = partial(build_person_ask, state, ask)
     return AnswerRules(
         form=form,
         fills=form.find_fills(SwarmAsk(state=state, ask=ask)),
@@ -74,7 +77,7 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
         fault=partial(_find_fault, state, ask),
         options=state.opened.subject.options,
         which_one=build_which_one(state),
-        person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
+        person=person,
     )
 
 

@@ -105,26 +105,28 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         label = read_synthesis_choice(swarm, swarm.synthesis) or ""
     else:
         label = _find_label(timeline, choice)
-    return replace(
+    opposing = [(seat, vote) for seat, vote in votes if vote.position == "oppose"]
+    decision = replace(
         _add_figures(started, timeline, first, choice),
         decision=claim,
         author=swarm.author if is_synthesis else None,
         minds=count_minds(swarm.seat(name) for name in swarm.explorers),
-        reasons=tuple(
-            SourcedClaim(text=vote.reason) for vote in backing if claim is not None and vote.reason
-        ),
         positions=_build_positions(timeline, first),
         dissent=tuple(
-            Dissent(seat=seat, kind="oppose", text=vote.words)
-            for seat, vote in votes
-            if vote.position == "oppose"
+            Dissent(seat=seat, kind="oppose", text=vote.words) for seat, vote in opposing
         ),
-        # The conditions of those who support what was decided (D-22).
-        obligations=number_obligations(conditions, timeline.settled) if claim is not None else (),
         lost=list_lost_seats(swarm, swarm.helpers | voices),
         choice=label,
         turns=len(timeline.reports),
         open_challenges=_collect_challenges(timeline, decided) if is_over else (),
+    )
+    if claim is None:
+        return decision
+    return replace(
+        decision,
+        reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if vote.reason),
+        # The conditions of those who support what was decided (D-22).
+        obligations=number_obligations(conditions, timeline.settled),
     )
 
 

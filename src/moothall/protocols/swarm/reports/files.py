@@ -90,6 +90,27 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
     swarm = timeline.state
     board = swarm.board
     active = {signal.id for signal in board.signals}
+    claims = {
+        claim.id: take_fields(
+            claim,
+            "description claimedBy maxAgents round",
+            maxAgents=swarm.settings.agents_per_task,
+        )
+        for claim in board.claims.values()
+    }
+    signals = [
+        take_fields(
+            signal,
+            "id from=sender target reason evidence strength round active",
+            target=board.pheromones[signal.target].direction,
+            active=signal.id in active,
+        )
+        for signal in timeline.signals.values()
+    ]
+    history: list[dict[str, Any]] = []
+    for settled in timeline.settlements:
+        opinions = {seat: name_ideas(ideas) for seat, ideas in settled.opinions.items()}
+        history.append({"round": settled.round, "opinions": opinions})
     return {
         "protocol": "swarm",
         "version": VERSION,
@@ -98,33 +119,12 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "currentRound": swarm.round,
         "stage": swarm.stage,
         "pheromones": _build_pheromones(timeline),
-        "claims": {
-            claim.id: take_fields(
-                claim,
-                "description claimedBy maxAgents round",
-                maxAgents=swarm.settings.agents_per_task,
-            )
-            for claim in board.claims.values()
-        },
-        "stopSignals": [
-            take_fields(
-                signal,
-                "id from=sender target reason evidence strength round active",
-                target=board.pheromones[signal.target].direction,
-                active=signal.id in active,
-            )
-            for signal in timeline.signals.values()
-        ],
+        "claims": claims,
+        "stopSignals": signals,
         "findings": [_build_finding(finding) for finding in board.findings],
         "ideas": _build_ideas(timeline),
         "joins": [_build_join(join) for join in timeline.joins],
-        "opinionHistory": [
-            {
-                "round": settled.round,
-                "opinions": {seat: name_ideas(ideas) for seat, ideas in settled.opinions.items()},
-            }
-            for settled in timeline.settlements
-        ],
+        "opinionHistory": history,
         "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
         "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
         "operations": {
@@ -311,65 +311,50 @@ def _build_log_entry(
 def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:
     """Render `agent-reports/round-N/NAME.md`: one report for people."""
     words, report = timeline.words, received.report
-    decision, review = (
-        report.decision_report or DecisionReport(),
-        report.conflict_review or ConflictReview(),
-    )
-    results = [result for _, result in received.operations]
-    rows = [
-        (
-            f"op-{each.number}",
-            each.operation,
-            words.yes if each.success else each.error,
-            each.target,
-        )
-        for each in results
-    ]
+    decision = report.decision_report or DecisionReport()
+    review = report.conflict_review or ConflictReview()
+    rows: list[tuple[str, str, str, str]] = []
+    for _, each in received.operations:
+        outcome = words.yes if each.success else each.error
+        rows.append((f"op-{each.number}", each.operation, outcome, each.target))
+    findings: list[blocks.Block] = []
+    for finding in report.findings:
+        findings += _describe_finding(finding)
+    operations = [blocks.build_table(("#", words.operations, "✓", ""), rows)]
     candidates = [
         (each.direction, each.concentration, each.response_prob)
         for each in decision.candidates or ()
     ]
     chosen = blocks.Line(f"θ = {decision.threshold} · {one_line(decision.selected_direction)}")
     table = blocks.build_table((words.direction, "S", "P(S,θ)"), candidates)
+    decided: list[blocks.Block] = [chosen, blocks.Quote(decision.selection_reason), table]
+    round_name = words.round.format(number=received.round)
+    is_random = words.yes if report.random_explore_forced else words.no
     return render_blocks(
         (
-            blocks.Heading(
-                f"{format_agent_name(received.seat)} · {words.round.format(number=received.round)}",
-                1,
-            ),
+            blocks.Heading(f"{format_agent_name(received.seat)} · {round_name}", 1),
             blocks.Fields(((words.direction, report.direction or "–"),)),
-            *blocks.build_section(
-                words.findings,
-                [part for each in report.findings for part in _describe_finding(each)],
-            ),
-            *blocks.build_section(
-                words.operations, [blocks.build_table(("#", words.operations, "✓", ""), rows)]
-            ),
-            *blocks.build_section(
-                words.decision, [chosen, blocks.Quote(decision.selection_reason), table]
-            ),
+            *blocks.build_section(words.findings, findings),
+            *blocks.build_section(words.operations, operations),
+            *blocks.build_section(words.decision, decided),
             blocks.Heading(f"{words.conflicts}{words.colon}{review.conflicts_found}"),
             blocks.Quote(review.details),
-            blocks.Fields(
-                ((words.random, words.yes if report.random_explore_forced else words.no),)
-            ),
+            blocks.Fields(((words.random, is_random),)),
         )
     )
 
 
 def _describe_finding(finding: StatedIdea) -> tuple[blocks.Block, ...]:
     view = f" ({finding.perspective})" if finding.perspective else ""
-    flags = {
-        "needsValidation": finding.needs_validation,
-        "searchAttempted": finding.search_attempted,
-    }
-    marks = ", ".join(
-        (
-            *((finding.confidence,) if finding.confidence else ()),
-            *(name for name in flags if flags[name]),
-        )
-    )
-    head = (blocks.Strong(finding.core_idea), f"{view}{f' [{marks}]' if marks else ''}")
+    marks: list[str] = []
+    if finding.confidence:
+        marks.append(finding.confidence)
+    if finding.needs_validation:
+        marks.append("needsValidation")
+    if finding.search_attempted:
+        marks.append("searchAttempted")
+    marked = f" [{', '.join(marks)}]" if marks else ""
+    head = (blocks.Strong(finding.core_idea), f"{view}{marked}")
     return blocks.Bullets((head,)), blocks.Quote(finding.details)
 
 

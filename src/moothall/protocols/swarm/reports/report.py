@@ -87,10 +87,12 @@ def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = 
 def _build_subtitle(timeline: SwarmTimeline) -> tuple[blocks.Text, ...]:
     swarm, words = timeline.state, timeline.words
     active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
+    agents = words.agents_line.format(count=len(swarm.explorers), active=active)
+    minutes = words.time_line.format(minutes=timeline.spent.seconds / 60)
     return (
         f"{words.mode}: {words.modes[swarm.settings.mode]}",
-        f"{words.agents}: {words.agents_line.format(count=len(swarm.explorers), active=active)}",
-        f"{words.time}: {words.time_line.format(minutes=timeline.spent.seconds / 60)}",
+        f"{words.agents}: {agents}",
+        f"{words.time}: {minutes}",
         f"{words.rounds}: {swarm.round}/{swarm.settings.max_rounds}",
     )
 
@@ -261,18 +263,13 @@ def _build_rounds(standing: SwarmStanding) -> Iterable[blocks.Block]:
         ),
         bounds=(settings.quorum_threshold, settings.min_diversity),
     )
-    rows = [
-        (
-            each.round,
-            len(each.ideas),
-            "✓" if each.stable else "–",
-            format_percent(each.consensus_rate),
-            "✓" if each.has_quorum else "–",
-            f"{each.diversity:.3f}",
-            words.convergence_reasons[each.reason],
-        )
-        for each in rounds
-    ]
+    rows: list[tuple[blocks.Cell, ...]] = []
+    for each in rounds:
+        stable = "✓" if each.stable else "–"
+        quorum = "✓" if each.has_quorum else "–"
+        share, diversity = format_percent(each.consensus_rate), f"{each.diversity:.3f}"
+        reason = words.convergence_reasons[each.reason]
+        rows.append((each.round, len(each.ideas), stable, share, quorum, diversity, reason))
     return chart, blocks.build_table(words.round_heads, rows)
 
 

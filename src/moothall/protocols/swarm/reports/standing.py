@@ -200,33 +200,33 @@ def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaSta
     """All ideas, the one with most support first; equal ones by independent support, then by their number."""
     last = what_if.rounds[-1] if what_if.rounds else None
     backed = {each.idea: each for each in last.backing} if last is not None else {}
-    results = (
-        {each.idea: each for each in timeline.state.completed.resolved}
-        if timeline.state.completed is not None
-        else {}
-    )
+    completed = timeline.state.completed
+    results = {each.idea: each for each in completed.resolved} if completed is not None else {}
     findings = group_pairs((finding.idea, finding) for finding in what_if.board.findings)
-    ideas = [
-        IdeaStanding(
+    ideas: list[IdeaStanding] = []
+    for number, idea in what_if.board.ideas.items():
+        # Without findings all that was said moved to another idea.
+        if number not in findings:
+            continue
+        standing = IdeaStanding(
             number=number,
             name=timeline.words.idea_name.format(number=number),
             text=idea.text,
             owners=tuple(idea.since),
-            backers=backed[number].backers if number in backed else (),
-            independent=backed[number].independent if number in backed else (),
+            backers=(),
+            independent=(),
             active=last.voices if last is not None else 0,
             findings=_select_evidence(findings[number]),
             reviews=_list_reviews(findings[number]),
             pheromone=_find_strongest_pheromone(timeline, findings[number]),
             result=results.get(number),
         )
-        for number, idea in what_if.board.ideas.items()
-        # Without findings all that was said moved to another idea.
-        if number in findings
-    ]
-    return tuple(
-        sorted(ideas, key=lambda idea: (-len(idea.backers), -len(idea.independent), idea.number))
-    )
+        if number in backed:
+            backing = backed[number]
+            standing = replace(standing, backers=backing.backers, independent=backing.independent)
+        ideas.append(standing)
+    ideas.sort(key=lambda idea: (-len(idea.backers), -len(idea.independent), idea.number))
+    return tuple(ideas)
 
 
 def _find_leading_idea(
@@ -314,15 +314,7 @@ def _select_evidence(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         key = (each.seat, normalize_idea(each.details or each.core_idea))
         if key not in best or (best[key].verdict is None and each.verdict is not None):
             best[key] = each
-    ranked = sorted(
-        best.values(),
-        key=lambda each: (
-            each.verdict != "confirmed",
-            _CONFIDENCES[each.confidence],
-            not each.details,
-            each.number,
-        ),
-    )
+    ranked = sorted(best.values(), key=_rank_evidence)
     # Every agent has its say before any has a second one.
     turns: Counter[SeatId] = Counter()
     order = {}
@@ -330,6 +322,12 @@ def _select_evidence(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         order[each.number] = turns[each.seat]
         turns[each.seat] += 1
     return tuple(sorted(ranked, key=lambda each: order[each.number]))
+
+
+def _rank_evidence(finding: Finding) -> tuple[bool, int, bool, int]:
+    is_confirmed = finding.verdict == "confirmed"
+    has_details = bool(finding.details)
+    return not is_confirmed, _CONFIDENCES[finding.confidence], not has_details, finding.number
 
 
 def _list_reviews(findings: Sequence[Finding]) -> tuple[Remark, ...]:

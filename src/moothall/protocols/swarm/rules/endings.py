@@ -214,11 +214,17 @@ def compute_figures(
         diversity=stigmergy.compute_diversity(inputs),
         bounds=copy_fields(stigmergy.ConvergenceBounds, settings),
     )
+    ideas: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    if state.history:
+        ideas = tuple(sorted(state.history[-1]))
+    if len(state.history) > 1:
+        before = tuple(sorted(state.history[-2]))
     return copy_fields(
         facts.ConvergenceMeasured,
         verdict,
-        ideas=tuple(sorted(state.history[-1])) if state.history else (),
-        before=tuple(sorted(state.history[-2])) if len(state.history) > 1 else (),
+        ideas=ideas,
+        before=before,
         active=len(voices),
         backing=backing,
         quorum_ideas=reached,
@@ -461,10 +467,11 @@ def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
 def build_completion(state: Swarm, reason: EndReason) -> SwarmCompleted:
     """Build the state sync: every agent that was still working becomes `completed`."""
     measured = state.measured
+    has_converged = measured is not None and measured.converged
     return SwarmCompleted(
         round=state.round,
         reason=reason,
-        converged=reason == "converged" and measured is not None and measured.converged,
+        converged=reason == "converged" and has_converged,
         resolved=build_resolutions(state),
         synced=tuple(seat for seat, agent in state.agents.items() if agent.is_asked),
         choice=build_choice(state) if state.by_evidence else None,

@@ -265,10 +265,11 @@ def build_barrier(state: Swarm) -> facts.BarrierPassed:
         violations = find_violations(state, agent, report) if report is not None else []
         broken += violations
         changes += _list_status_changes(state, agent, _count_round(state, agent, violations))
+    answered = tuple(seat for seat in state.orders if seat in state.answered)
     lost = tuple(seat for seat in state.orders if seat not in state.answered)
     return facts.BarrierPassed(
         round=state.round,
-        answered=tuple(seat for seat in state.orders if seat in state.answered),
+        answered=answered,
         lost=lost,
         is_degraded=2 * len(lost) > len(state.orders),
         violations=tuple(broken),
