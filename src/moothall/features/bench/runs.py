@@ -130,13 +130,14 @@ class BenchRun:
         ways = self._result.ways
         if way != VOTE:
             spent = decision.spent
+            cost = None if spent.unpriced else spent.cost
             ways[way][question.key] = Trial(
                 said=decision.short_choice,
                 right=question.is_right(decision.short_choice),
                 confidence=decision.confidence,
                 calls=spent.calls,
                 tokens=spent.tokens,
-                cost=None if spent.unpriced else spent.cost,
+                cost=cost,
                 seconds=spent.seconds,
             )
             return

@@ -80,6 +80,7 @@ def sum_up(trials: Sequence[Trial]) -> WayFigures:
         brier = math.fsum((sure - right) ** 2 for sure, right in stated) / len(stated)
         calibration = math.fsum(off) / len(stated)
     costs = [each.cost for each in trials]
+    known_costs = [cost for cost in costs if cost is not None]
     return WayFigures(
         asked=len(trials),
         answered=sum(bool(each.said) for each in trials),
@@ -88,7 +89,7 @@ def sum_up(trials: Sequence[Trial]) -> WayFigures:
         calibration=calibration,
         calls=sum(each.calls for each in trials),
         tokens=sum(each.tokens for each in trials),
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        cost=None if None in costs else sum(known_costs),
         seconds=math.fsum(each.seconds for each in trials),
     )
 

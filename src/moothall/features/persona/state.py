@@ -228,6 +228,7 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
+    turnout = sum(seat.weight for seat in siding) / sum(seat.weight for seat in state.seats)
     if state.draft is None:
         is_uncertain = bool(state.losses)
         answered: set[int] = set()
@@ -238,7 +239,7 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         reason=state.ended_by or "seats_lost",
         author=state.author,
         support=balance.share,
-        turnout=sum(seat.weight for seat in siding) / sum(seat.weight for seat in state.seats),
+        turnout=turnout,
         positions=positions,
         lost=list_lost_seats(state, stands),
         outcome_uncertain=is_uncertain,

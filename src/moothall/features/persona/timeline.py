@@ -129,6 +129,7 @@ class PersonaTimeline(TimelineBase[Meeting]):
             )
             return
         intent = before.intents.get(entry.fact.seat)
+        relevance_score = None if intent is None else intent.reaction_score
         unaware_of = None
         if before.inputs and before.inputs[-1].id > before.floor_heard:
             unaware_of = before.inputs[-1].id
@@ -142,7 +143,7 @@ class PersonaTimeline(TimelineBase[Meeting]):
                 entry.fact.said.content,
                 type="speech",
                 platform=before.seat(entry.fact.seat).platform,
-                relevance_score=None if intent is None else intent.reaction_score,
+                relevance_score=relevance_score,
                 refers_to=utterance.refers_to,
                 unaware_of=unaware_of,
             )
@@ -287,19 +288,14 @@ def _build_positions(
 
 def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Dissent, ...]:
     """Return who opposes the conclusion, and the dissent that its author reports. A condition is an obligation instead."""
-    stands = collect_last_words(timeline.state)
-    reported = [_build_claim(claim, timeline) for claim in draft.dissent]
-    return (
-        *(
-            Dissent(seat=seat, kind="oppose", text=stand.position)
-            for seat, stand in stands.items()
-            if stand.verdict == "oppose"
-        ),
-        *(
-            Dissent(seat=None, kind="reported", text=claim.text, entries=claim.entries)
-            for claim in reported
-        ),
-    )
+    dissent: list[Dissent] = []
+    for seat, stand in collect_last_words(timeline.state).items():
+        if stand.verdict == "oppose":
+            dissent.append(Dissent(seat=seat, kind="oppose", text=stand.position))
+    for each in draft.dissent:
+        claim = _build_claim(each, timeline)
+        dissent.append(Dissent(seat=None, kind="reported", text=claim.text, entries=claim.entries))
+    return tuple(dissent)
 
 
 def _build_obligations(timeline: PersonaTimeline) -> tuple[Obligation, ...]:

@@ -151,21 +151,24 @@ async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
             f"session {session_id!r} is not a pipeline; get_session or `moot show` shows it"
         )
     decision = build_decision(timeline)
+    consultations: list[ConsultationOut] = []
+    for line in get_consultations(timeline).consultations:
+        answer = line.advice.answer if line.advice and line.filed else ""
+        consultations.append(
+            ConsultationOut.collect(
+                line,
+                question=line.request.question if line.request else "",
+                answer=answer,
+                record=line.filed.path if line.filed else "",
+            )
+        )
     return PipelineOut(
         session_id=session_id,
         status=decision.status,
         ended_by=decision.ended_by,
         is_running=await call.moot.is_running(session_id),
         steps=list_step_lines(timeline),
-        consultations=[
-            ConsultationOut.collect(
-                line,
-                question=line.request.question if line.request else "",
-                answer=line.advice.answer if line.advice and line.filed else "",
-                record=line.filed.path if line.filed else "",
-            )
-            for line in get_consultations(timeline).consultations
-        ],
+        consultations=consultations,
         result=decision.decision.text if decision.decision else None,
         cursor=timeline.seq,
     )

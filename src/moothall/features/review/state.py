@@ -265,6 +265,7 @@ def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFi
     ranked = sorted(group, key=lambda each: rank_severity(each.raised.severity))
     # The middle one, the worse of two: nobody alone makes a fault of several worse or lesser than most say.
     chosen = ranked[(len(ranked) - 1) // 2]
+    settles = [each.raised.settles for each in (chosen, *group) if each.raised.settles]
     return copy_fields(
         facts.MergedFinding,
         chosen.raised,
@@ -272,8 +273,7 @@ def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFi
         number=number,
         is_quoted=chosen.place is not None,
         held_by=tuple(dict.fromkeys(each.seat for each in group)),
-        settles=chosen.raised.settles
-        or next((each.raised.settles for each in group if each.raised.settles), ""),
+        settles=settles[0] if settles else "",
     )
 
 

@@ -105,18 +105,18 @@ def list_findings(state: Review) -> tuple[DecidedFinding, ...]:
 
 def _build_finding(state: Review, finding: MergedFinding) -> DecidedFinding:
     stands = state.stands.get(finding.number, {})
+    confirming = [seat for seat, each in stands.items() if each.stand == "confirm"]
     disputing = [seat for seat, each in stands.items() if each.stand == "dispute"]
+    reasons = [stands[seat].reason for seat in disputing]
     return copy_fields(
         DecidedFinding,
         finding,
         first_line=finding.first,
         last_line=finding.last,
         state=state.rate_finding(finding),
-        held_by=tuple(
-            seat for seat, each in stands.items() if each.stand == "confirm" and seat != AUTHOR
-        ),
+        held_by=tuple(seat for seat in confirming if seat != AUTHOR),
         disputed_by=tuple(disputing),
-        dissent=tuple(stands[seat].reason for seat in disputing if stands[seat].reason),
+        dissent=tuple(reason for reason in reasons if reason),
     )
 
 
@@ -147,39 +147,40 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
         if each.number in severe and each.state in against_states:
             seats = each.held_by if is_approved else each.disputed_by
             against += [(seat, each) for seat in seats]
-    holders = (
-        readers - {seat for seat, _ in against} - _list_unplaced_seats(state)
-        if is_approved
-        else {seat for each in blocking for seat in each.held_by}
-    )
-    lines = {line.speaker: line.id for line in reversed(timeline.lines) if line.speaker != USER}
+    if is_approved:
+        holders = readers - {seat for seat, _ in against} - _list_unplaced_seats(state)
+    else:
+        holders = {seat for each in blocking for seat in each.held_by}
+    dissent: list[Dissent] = []
+    for seat, each in {(seat, each.number): (seat, each) for seat, each in against}.values():
+        text = each.claim if is_approved else stands[each.number][seat].reason
+        dissent.append(Dissent(seat=seat, kind="oppose", text=one_line(text)))
+    decision = words.verdicts[closed.verdict].format(blocking=len(blocking), **counts)
+    held = sum(state.seat(seat).weight for seat in holders)
     return replace(
         start,
         outcome_uncertain=bool(state.list_doubts(closed.verdict)),
         choice=closed.verdict,
-        decision=SourcedClaim(
-            text=words.verdicts[closed.verdict].format(blocking=len(blocking), **counts)
-        ),
-        reasons=tuple(
-            SourcedClaim(
-                text=f"{one_line(each.file)}:{each.first_line} {one_line(each.claim)}",
-                entries=tuple(sorted({lines[seat] for seat in each.held_by if seat in lines})),
-            )
-            for each in blocking
-        ),
-        dissent=tuple(
-            Dissent(
-                seat=seat,
-                kind="oppose",
-                text=one_line(each.claim if is_approved else stands[each.number][seat].reason),
-            )
-            for seat, each in {(seat, each.number): (seat, each) for seat, each in against}.values()
-        ),
+        decision=SourcedClaim(text=decision),
+        reasons=_list_reasons(timeline, blocking),
+        dissent=tuple(dissent),
         positions=_build_positions(timeline, readers),
         backers=len(holders),
-        backing=sum(state.seat(seat).weight for seat in holders)
-        / sum(state.seat(seat).weight for seat in readers or holders),
+        backing=held / sum(state.seat(seat).weight for seat in readers or holders),
     )
+
+
+def _list_reasons(
+    timeline: ReviewTimeline, blocking: Sequence[DecidedFinding]
+) -> tuple[SourcedClaim, ...]:
+    """Return each blocking finding with the lines of those who hold it."""
+    lines = {line.speaker: line.id for line in reversed(timeline.lines) if line.speaker != USER}
+    reasons: list[SourcedClaim] = []
+    for each in blocking:
+        text = f"{one_line(each.file)}:{each.first_line} {one_line(each.claim)}"
+        entries = sorted({lines[seat] for seat in each.held_by if seat in lines})
+        reasons.append(SourcedClaim(text=text, entries=tuple(entries)))
+    return tuple(reasons)
 
 
 def _build_positions(timeline: ReviewTimeline, readers: set[SeatId]) -> tuple[SeatPosition, ...]:
