@@ -443,7 +443,10 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
         - BARE_WORDS
         - LONE_WORDS
     )
-    listed = sorted({*strong, *(() if is_of_names else blocking)}, key=len, reverse=True)
+    known = set(strong)
+    if not is_of_names:
+        known |= blocking
+    listed = sorted(known, key=len, reverse=True)
     pattern = re.compile("|".join(_build_word_pattern(word) for word in listed) or r"(?!)")
     return Lexicon(
         strong=strong,

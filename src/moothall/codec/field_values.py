@@ -82,8 +82,10 @@ class ReadingNotes:
     ) -> None:
         if len(self.lines) < MAX_NOTES:
             parts = [code, path or "the answer"]
-            parts += [show_value(given)] if given is not NOT_GIVEN else []
-            parts += ["→", show_value(result)] if result is not NOT_GIVEN else []
+            if given is not NOT_GIVEN:
+                parts.append(show_value(given))
+            if result is not NOT_GIVEN:
+                parts += ["→", show_value(result)]
             self.lines.append(" ".join(parts))
 
     def drop_after(self, count: int) -> None:

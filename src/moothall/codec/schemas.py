@@ -225,9 +225,9 @@ def _describe_value(
     if "enum" in schema or "const" in schema:
         values = schema.get("enum") or [schema["const"]]
         shown = [json.dumps(each, ensure_ascii=False) for each in values[:MAX_SHOWN]]
-        return " | ".join(
-            [*shown, *([ANSWER_FORM[language].more_values] if len(values) > MAX_SHOWN else [])]
-        )
+        if len(values) > MAX_SHOWN:
+            shown.append(ANSWER_FORM[language].more_values)
+        return " | ".join(shown)
     match schema.get("type"):
         case "array":
             return f"[{_describe_value(schema.get('items', {}), hints, name, language)}, …]"
