@@ -83,7 +83,10 @@ def extract_claim(text: str, longest: int = MAX_CLAIM_LENGTH) -> str:
     parts = list[str]()
     # Sentences, and the clauses of those that are too long.
     for sentence in _split_after(line, _SENTENCE):
-        parts += [sentence] if len(sentence) <= longest // 2 else _split_after(sentence, _CLAUSE)
+        if len(sentence) <= longest // 2:
+            parts.append(sentence)
+        else:
+            parts += _split_after(sentence, _CLAUSE)
     marks = [
         _count_marks(part, is_edge=place in (0, len(parts) - 1)) for place, part in enumerate(parts)
     ]
@@ -133,10 +136,10 @@ def _count_marks(part: str, *, is_edge: bool) -> float:
 def _join_parts(parts: list[str], places: list[int]) -> str:
     joined, last = "", -1
     for place in sorted(places):
-        joined += (
-            parts[place]
-            if place == last + 1
-            else f"{'' if not joined else ' '}… {parts[place].lstrip()}"
-        )
+        if place == last + 1:
+            joined += parts[place]
+        else:
+            gap = " … " if joined else "… "
+            joined += gap + parts[place].lstrip()
         last = place
     return f"{joined.rstrip()}{'' if last == len(parts) - 1 else ' …'}".strip()

@@ -83,12 +83,10 @@ class Seat:
     def introduce(self, name: str, instructions: str, stance: str = "{stance}") -> list[str]:
         """Return the lines that tell the seat who it is, in these words; without those for what it does not have."""
         lines = [name.format(seat=self.id)]
-        lines += [stance.format(stance=one_line(self.stance))] if self.stance else []
-        lines += (
-            [instructions.format(instructions=self.instructions.strip())]
-            if self.instructions
-            else []
-        )
+        if self.stance:
+            lines.append(stance.format(stance=one_line(self.stance)))
+        if self.instructions:
+            lines.append(instructions.format(instructions=self.instructions.strip()))
         return lines
 
     @property
