@@ -116,13 +116,10 @@ def find_exceeded_budget(
         return None
     # Time since the last entry is not in the state yet. Time before `since` belongs to no process, and waiting for outside seats
     # is free.
-    spent = (
-        session_state.spent
-        if session_state.is_waiting_outside
-        else session_state.spent.with_seconds(
-            (now - max(session_state.ran_at, since)).total_seconds()
-        )
-    )
+    spent = session_state.spent
+    if not session_state.is_waiting_outside:
+        passed = (now - max(session_state.ran_at, since)).total_seconds()
+        spent = spent.with_seconds(passed)
     kind = find_exhausted_limit(budget, spent)
     if kind is None:
         return None
