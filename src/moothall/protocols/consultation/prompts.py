@@ -125,12 +125,10 @@ def _render_doubts(words: ConsultationPromptText, consultation: Consultation) ->
         return []
     lines = quote_markdown(advice.unsure_of) if advice.unsure_of else []
     if advice.ask_instead:
-        lines += [
-            *([""] if lines else []),
-            f"{words.labels['ask_instead']}{words.colon}@{one_line(advice.ask_instead)}".replace(
-                "<", "&lt;"
-            ),
-        ]
+        if lines:
+            lines.append("")
+        named = f"{words.labels['ask_instead']}{words.colon}@{one_line(advice.ask_instead)}"
+        lines.append(named.replace("<", "&lt;"))
     return lines
 
 

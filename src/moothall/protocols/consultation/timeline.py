@@ -148,8 +148,9 @@ def _summarize(log: ConsultationLog, words: ConsultationPromptText) -> str:
     failed = [line for line in log.consultations if line.status == "failed"]
     text = f"{words.consultations}: {len(log.consultations)}"
     for name, lines in ((words.failed_line, failed), (words.refused_line, log.refusals)):
-        reasons = ", ".join(dict.fromkeys(_explain(line, words) for line in lines))
-        text += f", {name}: {len(lines)} ({reasons})" if lines else ""
+        if lines:
+            reasons = ", ".join(dict.fromkeys(_explain(line, words) for line in lines))
+            text += f", {name}: {len(lines)} ({reasons})"
     paths = [line.filed.path for line in log.consultations if line.filed is not None]
     return f"{text} · {one_line(', '.join(paths))}" if paths else text
 

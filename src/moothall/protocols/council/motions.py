@@ -75,7 +75,8 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
     about: Counter[int | None] = Counter()
     for (number, seat), stance in stances.items():
         # A seat counts once per line, however often it speaks; an author is already counted for its own.
-        about[number] += 0 if authors.get(number or 0) == seat else stance
+        if authors.get(number or 0) != seat:
+            about[number] += stance
     return max(
         lines,
         key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id],

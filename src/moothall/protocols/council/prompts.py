@@ -143,12 +143,10 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TAB
     if said.refers_to is not None:
         marks.append(f"{words.about} #{said.refers_to}")
     for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts)):
-        more = " …" if len(lines) > MAX_REFERENCES else ""
-        marks += (
-            [f"{name} {' '.join(f'#{line}' for line in lines[:MAX_REFERENCES])}{more}"]
-            if lines
-            else []
-        )
+        if lines:
+            shown = " ".join(f"#{number}" for number in lines[:MAX_REFERENCES])
+            more = " …" if len(lines) > MAX_REFERENCES else ""
+            marks.append(f"{name} {shown}{more}")
     if said.confidence is not None:
         marks.append(f"{words.confidence} {said.confidence:.2f}")
     parts = [

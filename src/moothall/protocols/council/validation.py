@@ -266,7 +266,8 @@ def _normalize_vote(
         missing = [
             f"#{number}" for number in find_candidate_ids(variant, state) if number not in named
         ]
-        mends += [f"missing ballot {' '.join(missing)}"] if missing else []
+        if missing:
+            mends.append(f"missing ballot {' '.join(missing)}")
     return replace(said, ballot=tuple(ballot)), tuple(dict.fromkeys(mends))
 
 
@@ -352,8 +353,8 @@ class AllowedTypes:
             return ()
         allowed: list[ContributionType] = []
         if name in self._speaking:
-            may_speak = state.phase != "synthesize" or self._may_synthesize(name)
-            allowed += PHASE_TYPES[state.phase] if may_speak else ()
+            if state.phase != "synthesize" or self._may_synthesize(name):
+                allowed += PHASE_TYPES[state.phase]
             # An owner cannot pass: without its proposal or decision there is no result. In the first phase a pass is offered to
             # none of those whom Moot asks, and taken all the same.
             if name not in state.had and name != self._owner:
@@ -365,9 +366,8 @@ class AllowedTypes:
             is_early = following == "synthesize" and (
                 bool(self._waiting - {name}) or not self._may_synthesize(name)
             )
-            allowed += (
-                () if is_early else [kind for kind in PHASE_TYPES[following] if kind not in allowed]
-            )
+            if not is_early:
+                allowed += [kind for kind in PHASE_TYPES[following] if kind not in allowed]
         return tuple(allowed)
 
     def _may_synthesize(self, seat: SeatId) -> bool:

@@ -61,7 +61,9 @@ MAX_DETAIL_LENGTH: Final = 400
 def build_list(items: Sequence[Text], most: int = MAX_LISTED) -> Bullets:
     """The first of many, and how many there are besides."""
     rest = len(items) - most
-    return Bullets((*items[:most], *((Muted(f"+ {rest}"),) if rest > 0 else ())))
+    if rest <= 0:
+        return Bullets(tuple(items[:most]))
+    return Bullets((*items[:most], Muted(f"+ {rest}")))
 
 
 def build_headline(standing: SwarmStanding) -> Line | None:
@@ -357,12 +359,10 @@ def build_ideas(standing: SwarmStanding) -> tuple[Block, ...]:
 def _build_idea_card(standing: SwarmStanding, idea: IdeaStanding) -> Card:
     words = standing.words
     head: list[Text] = [Strong(idea.name), _format_support(idea, words)]
-    head += (
-        [Muted(words.pheromone_line.format(value=idea.pheromone))]
-        if idea.pheromone is not None
-        else []
-    )
-    head += [Muted(_format_vote(standing, idea))] if idea.result is not None else []
+    if idea.pheromone is not None:
+        head.append(Muted(words.pheromone_line.format(value=idea.pheromone)))
+    if idea.result is not None:
+        head.append(Muted(_format_vote(standing, idea)))
     evidence = _build_evidence(idea, idea.findings, words, MAX_FINDINGS)
     reviews = _group_words(idea.reviews, words, "↯ ")
     return Card(
@@ -396,10 +396,8 @@ def _describe_citations(standing: SwarmStanding) -> Line:
         if checked.cited
         else words.cites_nothing
     ]
-    parts += (
-        [words.cites_unknown.format(names=", ".join(checked.unknown))] if checked.unknown else []
-    )
-    parts += (
-        [words.cites_refuted.format(names=", ".join(checked.refuted))] if checked.refuted else []
-    )
+    if checked.unknown:
+        parts.append(words.cites_unknown.format(names=", ".join(checked.unknown)))
+    if checked.refuted:
+        parts.append(words.cites_refuted.format(names=", ".join(checked.refuted)))
     return Line("".join(parts).strip(), "dim" if len(parts) == 1 else "bad")
