@@ -87,13 +87,10 @@ def main() -> int:
     from apprise import Apprise, NotifyFormat
 
     sender = Apprise()
-    return (
-        0
-        if service
-        and sender.add(service)
-        and sender.notify(text, title, body_format=NotifyFormat.TEXT)
-        else 1
-    )
+    if not service or not sender.add(service):
+        return 1
+    is_taken = sender.notify(text, title, body_format=NotifyFormat.TEXT)
+    return 0 if is_taken else 1
 
 
 if __name__ == "__main__":

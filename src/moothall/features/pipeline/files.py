@@ -258,17 +258,14 @@ async def write_artefacts(moot: "Moot", session: str) -> Path | None:
 
 
 def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
-    pairs = [pair for pair in form.pair if pair.asker == agent.id]
-    partners = ", ".join(
-        f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs
-    )
-    usual = (
-        PIPELINE_PROMPT[form.pipeline.language or DEFAULT_LANGUAGE].usual_partners.format(
-            pairs=partners
-        )
-        if pairs
-        else ""
-    )
+    partners: list[str] = []
+    for pair in form.pair:
+        if pair.asker == agent.id:
+            partners.append(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}")
+    usual = ""
+    if partners:
+        words = PIPELINE_PROMPT[form.pipeline.language or DEFAULT_LANGUAGE]
+        usual = words.usual_partners.format(pairs=", ".join(partners))
     return agent.build(folder, usual)
 
 

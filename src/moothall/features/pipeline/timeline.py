@@ -92,12 +92,12 @@ def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
     lines = []
     for at, step in enumerate(pipeline.steps):
         made = pipeline.made.get(step.name)
-        done = (
-            made.version
-            if made
-            else pipeline.rejections.get(step.name, 0)
-            + (timeline.verdicts.get(step.name) == "APPROVED")
-        )
+        if made:
+            done = made.version
+        else:
+            done = pipeline.rejections.get(step.name, 0)
+            if timeline.verdicts.get(step.name) == "APPROVED":
+                done += 1
         if at == pipeline.index and timeline.closed is None:
             state = "current"
         elif step.gate and at < pipeline.index:
@@ -270,5 +270,7 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
         case PipelineClosed(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
         case fact:
-            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+            event = describe_shared_event(words, fact)
+            if event:
+                lines.append(f"  {event}")
     return lines

@@ -382,5 +382,7 @@ def add_and_describe_entry(timeline: ReviewTimeline, entry: Entry) -> list[str]:
         case ReviewClosed(reason=reason):
             lines.append(f"  ■ {words.endings.get(reason, reason)}")
         case fact:
-            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+            event = describe_shared_event(words, fact)
+            if event:
+                lines.append(f"  {event}")
     return lines

@@ -102,13 +102,9 @@ class ConferenceFolder:
                     and not scan.is_settled(self.folder, TURN)
                     and not is_finished
                 )
-                writing = (
-                    role
-                    if is_fresh
-                    and seen.turn is not None
-                    and scan.is_next_turn(seen.turn, conference)
-                    else ""
-                )
+                writing = ""
+                if is_fresh and seen.turn is not None and scan.is_next_turn(seen.turn, conference):
+                    writing = role
                 break
             if role in held or not is_ready:
                 writing = role

@@ -102,7 +102,8 @@ def list_notes(conference: Conference) -> tuple[str, ...]:
         faults = one_line(format_faults(conference.opened.language, context, said)).removeprefix(
             "# "
         )
-        notes += [shorten_text(faults, MAX_FAULTS_LENGTH)] if faults else []
+        if faults:
+            notes.append(shorten_text(faults, MAX_FAULTS_LENGTH))
     if conference.status == "concluding" and conference.returned is not None:
         notes.append(
             words.returned_note.format(

@@ -323,13 +323,10 @@ async def say_in_conference(
     )
     given = await project.say(conference, speaker, text, idempotency_key, via=call.caller.door)
     returned = name_minutes_sections(given.returned, given.language)
-    note = (
-        ROUNDTABLE_PROMPT[given.language].minutes_returned.format(
-            sections=returned, file=given.file
-        )
-        if returned
-        else ""
-    )
+    note = ""
+    if returned:
+        words = ROUNDTABLE_PROMPT[given.language]
+        note = words.minutes_returned.format(sections=returned, file=given.file)
     return SaidOut(
         file=given.file,
         status=given.turn.status,

@@ -180,7 +180,8 @@ def _build_shared_prompt(state: Conference, words: RoundtablePromptText) -> str:
     if state.recent:
         older = len(state.speeches) - len(state.recent)
         lines = [words.latest]
-        lines += [words.earlier.format(count=older)] if older else []
+        if older:
+            lines.append(words.earlier.format(count=older))
         lines += [_format_speech(words, speech, MAX_SPEECH_LENGTH) for speech in state.recent]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

@@ -380,5 +380,7 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
                 f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}"
             )
         case fact:
-            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+            event = describe_shared_event(words, fact)
+            if event:
+                lines.append(f"  {event}")
     return lines
