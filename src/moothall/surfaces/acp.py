@@ -112,13 +112,14 @@ class EditorSeat:
         )["asks"]
         return asks[0] if asks else None
 
+    def _is_due(self, step: dict[str, Any]) -> bool:
+        """Whether a step is asked at all, after what was answered to the one that it depends on."""
+        after = step.get("onlyAfter")
+        return after is None or self.answers.get(after[0]) in after[1]
+
     def _find_step(self, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
         """The next question: the first, then each that needs an answer, or takes a position on one of several items."""
-        put = [
-            step
-            for step in steps
-            if (after := step.get("onlyAfter")) is None or self.answers.get(after[0]) in after[1]
-        ]
+        put = [step for step in steps if self._is_due(step)]
         open_steps = [step for step in put if step["key"] not in self.answers]
         for step in open_steps:
             is_position = bool(step["group"]) and step["kind"] in {"position", "option"}

@@ -97,26 +97,28 @@ async def get_asks(
     ready = await wait_until(call, session_id, timeout_seconds, find_asks)
     is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
     awaited = sorted({find_asked_seat(ask) for ask in ready.snapshot.session_state.pending})
-    waiting = (
-        f"Nothing yet; waiting for: {', '.join(awaited)}. Call again."
-        if awaited
-        else "Nothing yet: call again."
-    )
-    note = (
-        "Answer with answer_ask."
-        if ready.result
-        else "The session has ended."
-        if is_closed
-        else waiting
-    )
-    if parked is not None and not ready.result:
+    if ready.result:
+        note = "Answer with answer_ask."
+    elif parked is not None:
         note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
+    elif is_closed:
+        note = "The session has ended."
+    elif awaited:
+        note = f"Nothing yet; waiting for: {', '.join(awaited)}. Call again."
+    else:
+        note = "Nothing yet: call again."
     return AsksOut(
         session_id=session_id,
-        status="ended" if is_closed else "thinking" if parked is None else "parked",
+        status=_describe_status(ready.snapshot),
         asks=[build_ask_out(each) for each in ready.result],
         note=note,
     )
+
+
+def _describe_status(snapshot: Snapshot) -> Literal["thinking", "parked", "ended"]:
+    if snapshot.is_closed:
+        return "ended"
+    return "thinking" if snapshot.session_state.parked is None else "parked"
 
 
 def check_seat(snapshot: Snapshot, seat: str) -> None:
@@ -566,13 +568,11 @@ def _read_answers(
         text = _read_text(given, step)
         if not text and not step.is_needed:
             continue
-        value = (
-            text
-            if text in {choice.value for choice in step.choices}
-            else read_step(step, text)
-            if text
-            else None
-        )
+        value = None
+        if text in {choice.value for choice in step.choices}:
+            value = text
+        elif text:
+            value = read_step(step, text)
         if value is None:
             raise BadAnswer(f"{step.text} {_describe_expected(step, text, words)}")
         answers[step.key] = value

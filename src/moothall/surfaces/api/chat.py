@@ -210,13 +210,11 @@ async def follow_meeting(
     events, asks = EventReader(engine.watch(session), call.deliberations.stopping.wait()), is_asked
     try:
         while not events.has_ended and loop.time() < ends:
-            quiet = (
-                ASKED_SECONDS
-                if asks is not None
-                else PARKED_SECONDS
-                if teller.is_parked
-                else QUIET_SECONDS
-            )
+            quiet = QUIET_SECONDS
+            if asks is not None:
+                quiet = ASKED_SECONDS
+            elif teller.is_parked:
+                quiet = PARKED_SECONDS
             event = await events.read(min(quiet, ends - loop.time()))
             if event is None and asks is not None and await asks():
                 return

@@ -217,11 +217,14 @@ def read_text(message: ChatMessage, language: Language = "en") -> str:
     if not isinstance(message.content, list):
         return fix_surrogates(message.content or "").strip()
     words = CHAT[language].not_text
-    texts = [
-        part if isinstance(part, str) else str(part.get("text") or part.get("refusal") or "") if _is_text(part) else
-        words.format(kind=str(part.get("type"))[:40])
-        for part in message.content
-    ]  # fmt: skip
+    texts = []
+    for part in message.content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif _is_text(part):
+            texts.append(str(part.get("text") or part.get("refusal") or ""))
+        else:
+            texts.append(words.format(kind=str(part.get("type"))[:40]))
     return fix_surrogates("\n".join(texts)).strip()
 
 
@@ -325,22 +328,17 @@ def _read_file(part: dict[str, Any], place: str) -> ContextFile:
 
 
 def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
-    return (
-        [part for part in message.content if isinstance(part, dict)]
-        if isinstance(message.content, list)
-        else []
-    )
+    if not isinstance(message.content, list):
+        return []
+    return [part for part in message.content if isinstance(part, dict)]
 
 
 def _format_conversation(messages: Sequence[ChatMessage], language: Language) -> str:
     """The messages, each quoted under who wrote it: the client's instructions, then the newest that there is room for."""
     words = CHAT[language]
     roles = {**{name: name for name in words.roles}, "developer": "system", "function": "tool"}
-    lines = [
-        (roles.get(each.role, "user"), text)
-        for each in messages
-        if (text := read_text(each, language))
-    ]
+    read = [(roles.get(each.role, "user"), read_text(each, language)) for each in messages]
+    lines = [(role, text) for role, text in read if text]
     rules = [_quote_message(role, text, language) for role, text in lines if role == "system"]
     talk = [_quote_message(role, text, language) for role, text in lines if role != "system"]
     room, first = MAX_CONVERSATION_LENGTH - sum(map(len, rules)), len(talk)
@@ -362,10 +360,10 @@ def _quote_message(role: str, text: str, language: Language) -> str:
 def list_words(chat: ChatRequest, model: ChatModel) -> tuple[object, ...]:
     """What a request asks, and of whom: model, messages, files, and the shape of the answer."""
     messages = [[message.role, read_text(message)] for message in chat.messages]
-    files = [part for message in chat.messages for part in _list_parts(message) if _is_file(part)]
-    shape = [
-        each for each in (chat.response_format, find_answer_tool(chat), *files) if each is not None
-    ]
+    parts = [chat.response_format, find_answer_tool(chat)]
+    shape = [each for each in parts if each is not None]
+    for message in chat.messages:
+        shape += [part for part in _list_parts(message) if _is_file(part)]
     return (model.id, messages, *shape)
 
 
@@ -488,9 +486,8 @@ def _find_topic(asked: str, chat: ChatRequest) -> str:
     quoted = _SPOKEN.search(asked)
     if quoted is not None:
         return one_line(quoted.group(1))
-    earlier = [
-        text for each in chat.messages if each.role == "user" and (text := read_text(each)) != asked
-    ]
+    said = [read_text(each) for each in chat.messages if each.role == "user"]
+    earlier = [text for text in said if text != asked]
     if earlier:
         return one_line(earlier[0])
     if not _is_title_request(asked[:HEAD]):

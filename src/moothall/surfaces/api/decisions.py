@@ -257,7 +257,9 @@ class AnswerShape:
 
 def parse_answer_shape(given: Any) -> AnswerShape | None:
     """Return the shape that a `response_format` asks for; None for text. Raises ValueError where a decision has no such shape."""
-    kind = given.get("type") if isinstance(given, dict) else None if given is None else "?"
+    if given is None:
+        return None
+    kind = given.get("type") if isinstance(given, dict) else "?"
     if kind in (None, "text"):
         return None
     if kind == "json_object":
@@ -290,9 +292,9 @@ def _resolve(schema: Any, shared: Any) -> Mapping[str, Any]:
 
 def _list_allowed(schema: Mapping[str, Any]) -> list[Any] | None:
     allowed = schema.get("enum")
-    return (
-        allowed if isinstance(allowed, list) else [schema["const"]] if "const" in schema else None
-    )
+    if isinstance(allowed, list):
+        return allowed
+    return [schema["const"]] if "const" in schema else None
 
 
 def _is_of_type(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -300,13 +302,10 @@ def _is_of_type(value: Any, schema: Mapping[str, Any]) -> bool:
     if isinstance(branches, list):
         return any(isinstance(each, dict) and _is_of_type(value, each) for each in branches)
     kinds = schema.get("type")
-    kinds = (
-        [kinds]
-        if isinstance(kinds, str)
-        else kinds
-        if isinstance(kinds, list)
-        else list(_JSON_TYPES)
-    )
+    if isinstance(kinds, str):
+        kinds = [kinds]
+    elif not isinstance(kinds, list):
+        kinds = list(_JSON_TYPES)
     if isinstance(value, bool):
         return "boolean" in kinds
     return any(isinstance(value, _JSON_TYPES[kind]) for kind in kinds if kind in _JSON_TYPES)

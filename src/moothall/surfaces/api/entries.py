@@ -197,7 +197,8 @@ def _list_texts(value: Any) -> Iterator[str]:
         value.isidentifier() and value.islower() and value.isascii()
     ):
         yield value
-    for each in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        yield from _list_texts(each)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _list_texts(each)

@@ -172,11 +172,14 @@ def take_fields(
     fields: dict[str, Any] = {}
     for each in list_fields(shape):
         kind = convert_type(each.type, has_limits)
-        default = ... if each.default is MISSING else [] if each.default == () else each.default
-        fields[each.name] = (
-            Annotated[kind, more[each.name]] if each.name in more else kind,
-            default,
-        )
+        if each.name in more:
+            kind = Annotated[kind, more[each.name]]
+        default: Any = each.default
+        if default is MISSING:
+            default = ...
+        elif default == ():
+            default = []
+        fields[each.name] = (kind, default)
 
     def describe(schema: dict[str, Any]) -> None:
         for name, field in build_output_schema(shape)["properties"].items() if has_limits else ():

@@ -160,19 +160,19 @@ def build_decision_out(
     remembered: remembered_decision.RememberedDecision, table: ReliabilityTable
 ) -> DecisionOut:
     kind, has_figure = remembered.kind, remembered.record.confidence is not None
-    settle = (
-        _SETTLE
-        if any(each.state == "open" for each in remembered_decision.list_obligations(remembered))
-        else ""
-    )
+    obligations = remembered_decision.list_obligations(remembered)
+    notes = [remembered_decision.describe_obligations(remembered)]
+    if any(each.state == "open" for each in obligations):
+        notes.append(_SETTLE)
+    track_record = table.count_alike(kind.protocol, kind.agreement) if has_figure else None
     return DecisionOut.collect(
         remembered.record,
         remembered,
         decision_id=remembered.decision,
         decision=remembered.record.text,
-        track_record=table.count_alike(kind.protocol, kind.agreement) if has_figure else None,
-        obligations=remembered_decision.list_obligations(remembered),
-        note=" ".join(filter(None, (remembered_decision.describe_obligations(remembered), settle))),
+        track_record=track_record,
+        obligations=obligations,
+        note=" ".join(filter(None, notes)),
     )
 
 
@@ -469,14 +469,12 @@ class TrustHistoryOut(ApiModel):
 async def get_trust_history(call: Call, source: SourceRef) -> TrustHistoryOut:
     """The reviewed decisions behind the trust in a participant or model, and the trust after each."""
     decisions = await (await call.moot.recall()).list_decisions(source=source, limit=1_000)
-    reviewed = sorted(
-        (
-            (each.review.at, score, each)
-            for each in decisions
-            if each.review is not None and (score := compute_score(source, each)) is not None
-        ),
-        key=lambda case: (case[0], case[1].decision),
-    )
+    reviewed = []
+    for each in decisions:
+        score = compute_score(source, each)
+        if each.review is not None and score is not None:
+            reviewed.append((each.review.at, score, each))
+    reviewed.sort(key=lambda case: (case[0], case[1].decision))
     scores = [score for _, score, _ in reviewed]
     cases = []
     for place, (at, score, each) in enumerate(reviewed):

@@ -194,20 +194,21 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
     # What MOOT_MODEL names may have been discovered, too.
     rows = {row[0]: row for row in reversed(participants)}
     panels = {name: load_preset(name, language) for name in list_presets()}
-    return OpeningOut(
-        options=_build_options(language),
-        protocols=[
+    options = _build_options(language)
+    protocols = []
+    for plugin in load_protocols().values():
+        described = " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0]
+        protocols.append(
             ProtocolOut(
                 name=plugin.name,
                 title=words.titles.get(plugin.name, plugin.name),
-                summary=words.summaries.get(
-                    plugin.name,
-                    " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0],
-                ),
+                summary=words.summaries.get(plugin.name, described),
                 settings=_build_settings(plugin, words.settings),
             )
-            for plugin in load_protocols().values()
-        ],
+        )
+    return OpeningOut(
+        options=options,
+        protocols=protocols,
         panels=[
             PanelOut.collect(panel, name=panel.name or name, summary=panel.description)
             for name, panel in panels.items()
@@ -222,21 +223,24 @@ async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
 def _build_options(language: Language) -> list[OptionOut]:
     """Return the options that a form can offer as a field of its own."""
     protocols = load_protocols().values()
-    return [
-        OptionOut(
-            name=to_camel(name),
-            type=type_name,
-            help=describe_option(name, language),
-            choices=_list_choices(option.kind),
-            refused_by={
-                plugin.name: plugin.refuses[name] for plugin in protocols if name in plugin.refuses
-            },
+    rows = []
+    for name, option in list_public_options().items():
+        type_name = _FIELD_TYPES.get(type(option.kind))
+        if not type_name or name == "protocol" or find_refusal(name, "run", is_server=True):
+            continue
+        refused_by = {
+            plugin.name: plugin.refuses[name] for plugin in protocols if name in plugin.refuses
+        }
+        rows.append(
+            OptionOut(
+                name=to_camel(name),
+                type=type_name,
+                help=describe_option(name, language),
+                choices=_list_choices(option.kind),
+                refused_by=refused_by,
+            )
         )
-        for name, option in list_public_options().items()
-        if (type_name := _FIELD_TYPES.get(type(option.kind)))
-        and name != "protocol"
-        and not find_refusal(name, "run", is_server=True)
-    ]
+    return rows
 
 
 def _list_choices(kind: kinds.OptionKind) -> list[str]:
@@ -257,20 +261,20 @@ def _build_settings(plugin: AnyPlugin, descriptions: Mapping[str, str]) -> list[
         choices = next(
             ([str(one) for one in kind["enum"]] for kind in schemas if "enum" in kind), []
         )
+        types = [kind["type"] for kind in schemas if kind.get("type") not in {None, "null"}]
+        type_name = "choice" if choices else next(iter(types), "any")
         value = plugin.defaults.get(each.name, each.default)
         default = None if value is MISSING else TypeAdapter(Any).dump_python(value, mode="json")
+        text = descriptions.get(each.name)
+        if not text:
+            sentence = next((one for one in sentences if f"`{each.name}`" in one), "")
+            text = sentence.replace("`", "")
         rows.append(
             SettingOut(
                 name=to_camel(each.name),
-                type="choice"
-                if choices
-                else next(
-                    (kind["type"] for kind in schemas if kind.get("type") not in {None, "null"}),
-                    "any",
-                ),
+                type=type_name,
                 default=default,
-                help=descriptions.get(each.name)
-                or next((one for one in sentences if f"`{each.name}`" in one), "").replace("`", ""),
+                help=text,
                 choices=choices,
             )
         )

@@ -77,23 +77,23 @@ class OpenerParams(ApiModel):
     """The settings of its protocol that it takes as parameters of their own."""
 
     def collect_settings(self) -> dict[str, Any]:
-        return {
-            name: value for name in self.setting_names if (value := getattr(self, name)) is not None
-        }
+        settings = {name: getattr(self, name) for name in self.setting_names}
+        return {name: value for name, value in settings.items() if value is not None}
 
     @model_validator(mode="before")
     @classmethod
     def refuse_options(cls, given: Any) -> Any:
         """Raise BadSetting, with the reason, when an option is given that only other openers honour."""
-        for name in list_public_options() if isinstance(given, dict) else ():
+        if not isinstance(given, dict):
+            return given
+        for name in list_public_options():
             spelled = next(
                 (each for each in (to_camel(name), name) if given.get(each) not in (None, "")), ""
             )
-            if (
-                spelled
-                and name not in cls.model_fields
-                and (reason := find_refusal(name, cls.opener, is_server=True))
-            ):
+            if not spelled or name in cls.model_fields:
+                continue
+            reason = find_refusal(name, cls.opener, is_server=True)
+            if reason:
                 raise BadSetting(f"{spelled}: {reason}")
         return given
 

@@ -287,7 +287,8 @@ def _build_ballot(plugin: AnyPlugin, timeline: SessionTimeline) -> Json:
 def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -> list[Json]:
     """The figures of a decision, each with how it came about."""
     words = SESSION_VIEW[opened.language]
-    votes = next((lens.blocks for name in VOTE_LENSES for lens in lenses if lens.id == name), ())
+    by_id = {lens.id: lens.blocks for lens in reversed(lenses)}
+    votes: tuple[Block, ...] = next((by_id[name] for name in VOTE_LENSES if name in by_id), ())
     figures: list[tuple[str, str, str, tuple[Block, ...]]] = []
     if decision.support is not None:
         figures.append((words.support, format_percent(decision.support), words.support_how, votes))

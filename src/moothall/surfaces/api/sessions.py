@@ -144,12 +144,13 @@ async def list_sessions(
         ]
         lines = [known[name] for name in dict.fromkeys((*topics, *said))]
     shown = await call.moot.session_list.add_outcomes(lines[after : after + limit])
-    sessions = [
-        replace(each, said=words.excerpt, said_entry=words.entry)
-        if (words := said.get(each.session))
-        else each
-        for each in shown
-    ]
+    sessions = []
+    for each in shown:
+        words = said.get(each.session)
+        if words:
+            sessions.append(replace(each, said=words.excerpt, said_entry=words.entry))
+        else:
+            sessions.append(each)
     return SessionsOut(sessions=sessions, total=len(lines))
 
 

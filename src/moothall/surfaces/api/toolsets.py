@@ -104,7 +104,9 @@ async def complete_arguments(
 
 def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str, Any]]:
     """The tools as `tools/list` has them. A seat and an agent are not asked for what their tokens say."""
-    said = _TOKEN_SAYS if role == "seat" else _AGENT_SAYS if role == "agent" else frozenset()
+    said = _AGENT_SAYS if role == "agent" else frozenset()
+    if role == "seat":
+        said = _TOKEN_SAYS
     return [_describe_tool(name, TOOLS[name], said) for name in names]
 
 

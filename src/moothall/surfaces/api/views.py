@@ -10,7 +10,7 @@ from moothall.app.moot import Moot
 from moothall.app.protocols import find_plugin, get_protocol
 from moothall.domain.claims import cut_text
 from moothall.domain.dictionaries import BoundedDict, group_pairs
-from moothall.domain.facts import Opened
+from moothall.domain.facts import Opened, Reply
 from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_ask_kind, parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
@@ -30,7 +30,7 @@ from moothall.protocols.council.timeline import (
 from moothall.reports.ballot import Ballot, CandidateSupport
 from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision
-from moothall.reports.timeline import SessionTimeline, format_time
+from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
 from moothall.surfaces.api import shapes
 from moothall.surfaces.api.fields import PAGE
 from moothall.surfaces.invitations.agent_clients import JOIN_KINDS, build_join_prompt
@@ -46,15 +46,17 @@ MAX_CACHED_LINES: Final = 512
 def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
     if not place.snapshot.is_closed:
         return "open" if place.snapshot.session_state.parked is None else "parked"
-    return (
-        "closed"
-        if isinstance(place.snapshot.session_state.closed, DeliberationClosed)
-        else "cancelled"
-    )
+    if isinstance(place.snapshot.session_state.closed, DeliberationClosed):
+        return "closed"
+    return "cancelled"
 
 
 def build_standing(place: DeliberationState) -> shapes.StandingOut:
     council, allowed = place.council, place.allowed
+    participants = []
+    for seat in council.seats:
+        types = allowed[seat.id] if seat.is_outside else []
+        participants.append(shapes.ParticipantOut.collect(seat, may_contribute=types))
     return _build_standing(
         place.snapshot,
         protocol=get_protocol(place.rules.name).wire_name,
@@ -63,22 +65,20 @@ def build_standing(place: DeliberationState) -> shapes.StandingOut:
         round=council.round,
         waiting_for=place.waiting_for,
         note=describe_next_step(place, None),
-        participants=[
-            shapes.ParticipantOut.collect(
-                seat, may_contribute=allowed[seat.id] if seat.is_outside else []
-            )
-            for seat in council.seats
-        ],
+        participants=participants,
     )
 
 
 def build_general_standing(snapshot: Snapshot, protocol: str) -> shapes.StandingOut:
     """Where a session of any protocol stands: its asks are answered with `moot.answer`."""
     state = snapshot.session_state
+    status = "open" if state.parked is None else "parked"
+    if snapshot.is_closed:
+        status = "closed"
     return _build_standing(
         snapshot,
         protocol=protocol,
-        status="closed" if snapshot.is_closed else "open" if state.parked is None else "parked",
+        status=status,
         phase="",
         round=0,
         waiting_for=sorted({find_asked_seat(ask) for ask in state.pending}),
@@ -235,15 +235,18 @@ def _cut_contribution(line: shapes.ContributionOut, room: int) -> shapes.Contrib
         for each in dataclasses.fields(Contribution)
         if each.type is Line
     }
+    evidence = [cut_text(each, room // 32) for each in said["evidence"][few]]
+    taken = [each.model_copy(update={"why": ""}) for each in said["taken"][few]]
+    ballot = [each.model_copy(update={"condition": ""}) for each in said["ballot"]]
     return line.model_copy(
         update={
             **lines,
             "text": cut_text(said["text"], room // 2),
-            "evidence": [cut_text(each, room // 32) for each in said["evidence"][few]],
+            "evidence": evidence,
             "answers": said["answers"][few],
             "accepts": said["accepts"][few],
-            "taken": [each.model_copy(update={"why": ""}) for each in said["taken"][few]],
-            "ballot": [each.model_copy(update={"condition": ""}) for each in said["ballot"]],
+            "taken": taken,
+            "ballot": ballot,
             "is_cut": True,
         }
     )
@@ -256,26 +259,33 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[shapes.Contributi
         return page, following is not None
     page, size = [], 0
     for line in timeline.lines:
-        reply = timeline.origins.get(line.seq)
         size += len(line.content)
         if page and (size > MAX_PAGE_LENGTH or len(page) == PAGE):
             return page, True
-        page.append(
-            shapes.ContributionOut.collect(
-                id=line.id,
-                entry=line.seq,
-                at=line.timestamp,
-                participant=line.speaker,
-                type="input" if line.speaker == USER else "speech",
-                text=cut_text(line.content, MAX_PAGE_LENGTH),
-                is_cut=len(line.content) > MAX_PAGE_LENGTH,
-                round=0,
-                phase="" if reply is None else parse_ask_kind(reply.ask),
-                via=(reply.origin or None) if reply is not None else None,
-                model=(reply.model or None) if reply is not None else None,
-            )
-        )
+        page.append(_build_trace_line(line, timeline.origins.get(line.seq)))
     return page, False
+
+
+def _build_trace_line(line: TimelineLine, reply: Reply | None) -> shapes.ContributionOut:
+    """A line of a session of any protocol; `reply` is the answer that it came with, where that is known."""
+    phase, via, model = "", None, None
+    if reply is not None:
+        phase = parse_ask_kind(reply.ask)
+        via = reply.origin or None
+        model = reply.model or None
+    return shapes.ContributionOut.collect(
+        id=line.id,
+        entry=line.seq,
+        at=line.timestamp,
+        participant=line.speaker,
+        type="input" if line.speaker == USER else "speech",
+        text=cut_text(line.content, MAX_PAGE_LENGTH),
+        is_cut=len(line.content) > MAX_PAGE_LENGTH,
+        round=0,
+        phase=phase,
+        via=via,
+        model=model,
+    )
 
 
 def build_place_ballot(place: DeliberationState, reader: SeatId | None) -> Ballot:
@@ -337,7 +347,17 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     decision, council = build_decision(timeline), timeline.state
     motion, missing = council.line(closed.motion), list_missing_votes(timeline)
     unvoted = f"Did not vote: {', '.join(missing)}." if missing else ""
-    challenges = [number for claim in decision.open_challenges for number in claim.entries]
+    warning = join_spans(build_warning(decision, timeline.language))
+    challenges = []
+    for claim in decision.open_challenges:
+        for number in claim.entries:
+            line = council.line(number)
+            if line is not None:
+                challenges.append(
+                    shapes.DissentOut.collect(
+                        line.said, line, participant=line.seat, kind="challenge"
+                    )
+                )
     voiced = [
         shapes.DissentOut.collect(
             voice, participant=voice.seat or "", id=next(iter(voice.entries), None)
@@ -347,20 +367,14 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     return shapes.ResultOut.collect(
         decision,
         deliberation_id=timeline.session,
-        note=" ".join(
-            filter(None, (join_spans(build_warning(decision, timeline.language)), unvoted))
-        ),
+        note=" ".join(filter(None, (warning, unvoted))),
         choice=decision.short_choice,
         decision=None if decision.decision is None else decision.decision.text,
         participant_votes=build_votes(decision, timeline),
         # The source lists a condition here too; what it is, an obligation, stands in `obligations`.
         dissent=[*(each.text for each in decision.obligations), *(voice.text for voice in voiced)],
         dissent_details=voiced,
-        open_challenges=[
-            shapes.DissentOut.collect(line.said, line, participant=line.seat, kind="challenge")
-            for number in challenges
-            if (line := council.line(number)) is not None
-        ],
+        open_challenges=challenges,
         motion=None if motion is None else motion.said.text,
         votes=decision.voters,
         effective_votes=round(decision.effective or 0.0, 2),
@@ -382,9 +396,9 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
         if position.verdict is None:
             continue
         vote = votes.get(position.seat)
-        line = (
-            None if council is None else council.state.line(council.state.votes.get(position.seat))
-        )
+        line = None
+        if council is not None:
+            line = council.state.line(council.state.votes.get(position.seat))
         given[position.seat] = shapes.VoteOut.collect(
             vote,
             position=position.verdict,

@@ -135,16 +135,14 @@ def _parse_value(name: str, values: tuple[str, ...]) -> Any:
     ):
         return str(Path(values[0]).expanduser().absolute())
     try:
-        return (
-            int(values[0])
-            if isinstance(kind, CountKind)
-            else float(values[0])
-            if isinstance(kind, AmountKind)
-            else values[0]
-        )
+        if isinstance(kind, CountKind):
+            return int(values[0])
+        if isinstance(kind, AmountKind):
+            return float(values[0])
     except ValueError:
         # What is no number is refused with what was expected.
         return values[0]
+    return values[0]
 
 
 def _show_value(value: Any) -> str:

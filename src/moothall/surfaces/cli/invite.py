@@ -254,15 +254,17 @@ async def _create_token(
     )
     if is_code:
         return await _create_code(moot, issued.id, url, session, named or seat, lasts=lasts)
-    prompt = (
-        await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
-    )
+    prompt = ""
+    if session is not None and seat is not None:
+        prompt = await _build_prompt(moot, session, seat)
     link, is_serving, serving = "", None, ""
     if url:
         ticket = (await moot.access.issue_ticket(issued.id, agents.INVITE_TICKET)).secret
-        path = (
-            f"/seat/{session}/{seat}" if session and seat else f"/s/{session}" if session else "/"
-        )
+        path = "/"
+        if session and seat:
+            path = f"/seat/{session}/{seat}"
+        elif session:
+            path = f"/s/{session}"
         link = agents.build_login_link(url, ticket, path)
         is_serving, serving = await describe_server(url)
     door = Door.over_http(url, issued.secret) if url else Door.over_stdio(os.environ, issued.secret)

@@ -30,16 +30,13 @@ COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "b
 
 def style_line(line: str) -> Text:
     """A line of a protocol's description, in the colour of what it says."""
-    style = (
-        "red"
-        if line.startswith("  ✗")
-        else "bold"
-        if line.startswith("──")
-        else "dim"
-        if line.startswith("  ")
-        else ""
-    )
-    return Text(line, style=style)
+    if line.startswith("  ✗"):
+        return Text(line, style="red")
+    if line.startswith("──"):
+        return Text(line, style="bold")
+    if line.startswith("  "):
+        return Text(line, style="dim")
+    return Text(line)
 
 
 def render_bar(value: float, color: str) -> Text:

@@ -186,12 +186,12 @@ def _find_type(info: FieldInfo) -> tuple[click.ParamType[Any], bool]:
         kind = get_args(kind)[0]
     if get_origin(kind) is Annotated:
         kind, *rules = get_args(kind)
-        limits += [
-            limit
-            for rule in rules
-            for limit in (rule.metadata if isinstance(rule, FieldInfo) else [rule])
-        ]
-    choices = [choice for each in kinds for choice in get_args(each) if get_origin(each) is Literal]
+        for rule in rules:
+            limits += rule.metadata if isinstance(rule, FieldInfo) else [rule]
+    choices: list[Any] = []
+    for each in kinds:
+        if get_origin(each) is Literal:
+            choices += get_args(each)
     if choices or get_origin(kind) is Literal:
         return click.Choice(choices or list(get_args(kind))), is_many
     if kind not in {int, float}:

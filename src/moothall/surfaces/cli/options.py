@@ -205,8 +205,13 @@ def _build_option(
         kind, kinds.SeatsKind | kinds.TextsKind | kinds.FilesKind | kinds.SettingsKind
     )
     is_switch = isinstance(kind, kinds.SwitchKind)
+    if isinstance(kind, kinds.SwitchKind) and kind.default:
+        flag = f"{flag}/--no-{flag[2:]}"
+    text = describe_option(name, language)
+    if is_repeated:
+        text += " Can be repeated."
     return click.option(
-        f"{flag}/--no-{flag[2:]}" if isinstance(kind, kinds.SwitchKind) and kind.default else flag,
+        flag,
         name,
         type=_choose_type(kind),
         is_flag=is_switch,
@@ -215,7 +220,7 @@ def _build_option(
         metavar=option.metavar or None,
         shell_complete=_COMPLETED.get(name),
         hidden=bool(find_refusal(name, opener)),
-        help=describe_option(name, language) + " Can be repeated." * is_repeated,
+        help=text,
     )
 
 

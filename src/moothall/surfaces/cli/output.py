@@ -155,20 +155,18 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 def _to_plain(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return value.to_json()
-    return (
-        encode_fields(value) if is_dataclass(value) or isinstance(value, datetime) else str(value)
-    )
+    if is_dataclass(value) or isinstance(value, datetime):
+        return encode_fields(value)
+    return str(value)
 
 
 def fail(error: MootError, *, as_json: bool = False) -> NoReturn:
     """End with one sentence that says what was wrong and what to do."""
-    code = (
-        USAGE
-        if isinstance(error, CallerError)
-        else FAILED
-        if isinstance(error, ReplayDiffers | LedgerDamaged)
-        else WORLD
-    )
+    code = WORLD
+    if isinstance(error, CallerError):
+        code = USAGE
+    elif isinstance(error, ReplayDiffers | LedgerDamaged):
+        code = FAILED
     if as_json:
         print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
     else:

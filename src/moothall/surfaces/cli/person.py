@@ -236,13 +236,11 @@ class TerminalPrompt:
             Text(f"  {number} {strip_control(choice.text)}")
             for number, choice in enumerate(question.choices, 1)
         ]
-        hints = (
-            []
-            if question.choices
-            else [words.send, words.several]
-            if question.is_long
-            else [words.send]
-        )
+        hints = []
+        if not question.choices:
+            hints.append(words.send)
+            if question.is_long:
+                hints.append(words.several)
         hints += [f"{command.word}: {command.text}" for command in question.commands]
         hints.append(words.leave)
         deadline = self._screen.find_deadline(question.ask) if question.is_first else None

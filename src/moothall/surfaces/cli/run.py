@@ -266,13 +266,9 @@ def again(*, session: str, wait: float | None, required: tuple[str, ...], as_jso
             return code
         if latest.status in {"thinking", "parked"}:
             return output.WAITING
-        return (
-            output.UNDECIDED
-            if latest.decision is None
-            else output.OTHERWISE
-            if is_changed
-            else output.DONE
-        )
+        if latest.decision is None:
+            return output.UNDECIDED
+        return output.OTHERWISE if is_changed else output.DONE
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 

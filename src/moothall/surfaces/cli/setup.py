@@ -276,9 +276,11 @@ async def _check_agents(moot: Moot) -> list[DoctorCheck]:
         )
         if name in speaking:
             is_well, said = speaking[name]
-            advice = (
-                f"use acp:{name}" if is_well else f"use command:{name}" if says else "not usable"
-            )
+            advice = "not usable"
+            if is_well:
+                advice = f"use acp:{name}"
+            elif says:
+                advice = f"use command:{name}"
             checks.append(DoctorCheck(f"acp:{name}", is_well or None, f"{said}; {advice}"))
     return checks
 

@@ -272,13 +272,10 @@ def rewrite_response_request(body: bytes) -> bytes:
             message = f"{name}: Moot stores no conversations; send what was said before in `input`"
             raise ChatRefused(400, message, "unsupported_parameter", name)
     said = given.get("input")
-    said = (
-        [{"role": "user", "content": said}]
-        if isinstance(said, str)
-        else said
-        if isinstance(said, list)
-        else ()
-    )
+    if isinstance(said, str):
+        said = [{"role": "user", "content": said}]
+    elif not isinstance(said, list):
+        said = []
     messages = [each for each in said if isinstance(each, dict) and str(each.get("role")) in _ROLES]
     if not messages:
         raise ChatRefused(

@@ -265,11 +265,11 @@ class ViewHub(StreamHub):
         seen = self._parse_number(after) if after else None
         missed = self._find_missed(viewer, seen) if after else []
         # What happened to a session that was not followed then was not recorded.
-        known = {
-            session
-            for session in sessions
-            if (each := self._followed.get(session)) and each.since <= (seen or 0)
-        }
+        known = set()
+        for session in sessions:
+            followed = self._followed.get(session)
+            if followed and followed.since <= (seen or 0):
+                known.add(session)
         unknown = sorted(sessions - known) if after else []
         for session in sessions:
             self._follow(session)

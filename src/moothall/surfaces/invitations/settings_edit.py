@@ -80,7 +80,9 @@ def set_toml_table(text: str, path: Sequence[str], values: dict[str, Any]) -> st
     before = parse_toml(text)
     rest = remove_toml_table(text, path) if _has(before, path) else text
     body = "".join(f"{_toml_key(key)} = {_toml_value(each)}\n" for key, each in values.items())
-    gap = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
+    gap = "\n" if rest.endswith("\n") else "\n\n"
+    if not rest:
+        gap = ""
     after = f"{rest}{gap}[{'.'.join(map(_toml_key, path))}]\n{body}"
     return _check(after, _replace_at(before, list(path), values), parse_toml)
 
@@ -292,4 +294,5 @@ def _check(text: str, expected: Any, parse: Any) -> str:
 def _without_empty(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {key: each for key, raw in value.items() if (each := _without_empty(raw)) != {}}
+    held = {key: _without_empty(each) for key, each in value.items()}
+    return {key: each for key, each in held.items() if each != {}}
