@@ -233,25 +233,32 @@ def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
     taken, given = method.input_schema(), method.output_schema()
     definitions = taken.get("$defs", {})
     required = set(taken.get("required", ()))
-    return {
-        "name": method.name,
-        "summary": method.summary,
-        "paramStructure": "either",
-        "params": [
+    params = []
+    for name, shape in taken.get("properties", {}).items():
+        schema = dict(shape)
+        if definitions:
+            schema["$defs"] = definitions
+        params.append(
             {
                 "name": name,
                 "required": name in required,
                 "description": shape.get("description", ""),
-                "schema": {**shape, **({"$defs": definitions} if definitions else {})},
+                "schema": schema,
             }
-            for name, shape in taken.get("properties", {}).items()
-        ],
+        )
+    described = {
+        "name": method.name,
+        "summary": method.summary,
+        "paramStructure": "either",
+        "params": params,
         "result": {"name": "result", "schema": given},
         "examples": _build_examples(method.name, required, given),
         "errors": [{"$ref": f"#/components/errors/{error['code']}"} for error in list_errors()],
         "x-needs": method.needs,
-        **({"x-mcp-tool": method.tool} if method.tool else {}),
     }
+    if method.tool:
+        described["x-mcp-tool"] = method.tool
+    return described
 
 
 @cache

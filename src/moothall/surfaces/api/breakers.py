@@ -141,6 +141,9 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
     permission = await SoloDecisions(call.moot, call.deliberations).ask(wanted)
     verdict = permission.verdict
     why = ", ".join((*verdict.scopes, *verdict.rules))
+    note = f"{agent!r} may not decide this alone ({why}). Nothing was recorded; record_decision would open a deliberation."
+    if verdict.is_allowed:
+        note = f"{agent!r} may decide this alone. Nothing was recorded; next: record_decision."
     return MayOut(
         agent=agent,
         allowed=verdict.is_allowed,
@@ -148,9 +151,7 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
         rules=list(verdict.rules),
         probe_for=list(verdict.probes),
         reviewers=list(list_reviewers(permission)),
-        note=f"{agent!r} may decide this alone. Nothing was recorded; next: record_decision."
-        if verdict.is_allowed
-        else f"{agent!r} may not decide this alone ({why}). Nothing was recorded; record_decision would open a deliberation.",
+        note=note,
     )
 
 
@@ -206,6 +207,12 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
             f"No reviewer with a record is known, so the seat {free!r} is held free: whoever runs the server invites somebody to it "
             f"(`moot invite {result.deliberation} --seat {free}`)."
         )
+    why = ", ".join((*result.scopes, *result.rules))
+    note = (
+        f"{agent!r} may not decide this alone ({why}). The deliberation "
+        f"{result.deliberation} is open, with the decision as the first proposal. {waits} Next: get_asks as "
+        f"{done.participants[0]!r}."
+    )
     return RecordOut(
         status="deliberation_required",
         deliberation_id=result.deliberation,
@@ -213,11 +220,7 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
         reviewers=list(done.reviewers),
         open_circuits=list(result.scopes),
         rules=list(result.rules),
-        note=(
-            f"{agent!r} may not decide this alone ({', '.join((*result.scopes, *result.rules))}). The deliberation "
-            f"{result.deliberation} is open, with the decision as the first proposal. {waits} Next: get_asks as "
-            f"{done.participants[0]!r}."
-        ),
+        note=note,
     )
 
 

@@ -6,7 +6,12 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
-from moothall.app.deliberations import WaitResult, build_deliberation_state, find_council_rules
+from moothall.app.deliberations import (
+    DeliberationState,
+    WaitResult,
+    build_deliberation_state,
+    find_council_rules,
+)
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.dictionaries import BoundedDict
@@ -14,6 +19,7 @@ from moothall.domain.ids import KeyedCall, SeatId, SessionId, parse_seat_id, par
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import compile_late, strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
+from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import NotAllowed, SessionClosed, WorldError
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.motions import list_challenges
@@ -189,23 +195,25 @@ async def get_deliberation(
     )
     opened, memory = place.council.opened, call.moot.memory
     remembered = await memory.get(deliberation_id) if place.snapshot.is_closed else None
+    challenges = [
+        shapes.ChallengeOut(
+            id=each.line.id, participant=each.line.seat, state=each.state, by=each.by
+        )
+        for each in list_challenges(place.council)
+    ]
+    settings = {
+        to_camel(name): value
+        for name, value in dataclasses.asdict(opened.settings).items()
+        if value is not None
+    }
     return shapes.DeliberationOut.collect(
         views.build_standing(place),
         contributions=[each.out for each in page],
         next_since=following,
-        challenges=[
-            shapes.ChallengeOut(
-                id=each.line.id, participant=each.line.seat, state=each.state, by=each.by
-            )
-            for each in list_challenges(place.council)
-        ],
+        challenges=challenges,
         silences=silences,
         options=list(opened.subject.options),
-        settings={
-            to_camel(name): value
-            for name, value in dataclasses.asdict(opened.settings).items()
-            if value is not None
-        },
+        settings=settings,
         candidates=views.build_candidates(ballot),
         motion=ballot.motion,
         tally=views.build_tallies(ballot.tally),
@@ -308,31 +316,40 @@ async def _build_turn_out(
         # Said here as well, for clients that read the note and not the fields.
         left = sum(line.id not in shown for line in turn.new)
         rest = f"This is a part of what is new: {left} more contributions follow. To read on, call wait_for_turn with cursor {following}. "
+    summary = views.summarize_lines([line for line in turn.new if line.id in shown])
+    result = None
+    if turn.status == "closed":
+        result = await find_result(call, turn.place.snapshot.session)
     return shapes.TurnOut(
         status=turn.status,
         cursor=turn.cursor if following is None else following,
         more=following is not None,
         note=f"{rest}{note}",
-        summary=views.summarize_lines([line for line in turn.new if line.id in shown]),
+        summary=summary,
         new=page,
-        ask=None
-        if ask is None
-        else shapes.TurnAskOut(
-            id=ask.ask.id,
-            phase=ask.ask.kind,
-            expected=["answer"] if is_consulted else list(turn.place.list_offered(seat)),
-            deadline=None if ask.pending.deadline is None else format_time(ask.pending.deadline),
-            answer_schema=build_brief_schema(ask.brief)
-            if is_consulted
-            else _spell_schema(build_brief_schema(ask.brief)),
-            instructions=strip_control(ask.brief.own)
-            if is_consulted
-            else _spell_fields(strip_control(ask.brief.own)),
-            briefing=strip_control(ask.brief.shared),
-        ),
-        result=await find_result(call, turn.place.snapshot.session)
-        if turn.status == "closed"
-        else None,
+        ask=None if ask is None else _build_turn_ask(turn.place, seat, ask),
+        result=result,
+    )
+
+
+def _build_turn_ask(
+    place: DeliberationState, seat: SeatId, ask: OutstandingAsk
+) -> shapes.TurnAskOut:
+    """What a seat is asked, with the fields of a contribution spelled as on the wire."""
+    schema, instructions = build_brief_schema(ask.brief), strip_control(ask.brief.own)
+    expected = ["answer"]
+    if ask.ask.kind != "consult":
+        schema, instructions = _spell_schema(schema), _spell_fields(instructions)
+        expected = list(place.list_offered(seat))
+    deadline = ask.pending.deadline
+    return shapes.TurnAskOut(
+        id=ask.ask.id,
+        phase=ask.ask.kind,
+        expected=expected,
+        deadline=None if deadline is None else format_time(deadline),
+        answer_schema=schema,
+        instructions=instructions,
+        briefing=strip_control(ask.brief.shared),
     )
 
 
@@ -400,19 +417,18 @@ async def list_deliberations(
         listed.append(line)
         if len(listed) == limit:
             break
-    return shapes.ListOut(
-        deliberations=[
-            shapes.ListedOut.collect(
-                line,
-                deliberation_id=line.session,
-                protocol=get_protocol(line.protocol).wire_name,
-                status=_WIRE_STATUSES.get(line.status, line.status),
-                opened_at=format_time(line.opened_at),
-                last_at=format_time(line.last_at),
-            )
-            for line in await call.moot.session_list.add_outcomes(listed)
-        ]
-    )
+    rows = [
+        shapes.ListedOut.collect(
+            line,
+            deliberation_id=line.session,
+            protocol=get_protocol(line.protocol).wire_name,
+            status=_WIRE_STATUSES.get(line.status, line.status),
+            opened_at=format_time(line.opened_at),
+            last_at=format_time(line.last_at),
+        )
+        for line in await call.moot.session_list.add_outcomes(listed)
+    ]
+    return shapes.ListOut(deliberations=rows)
 
 
 async def _has_seat(call: Call, session: str, participant: str) -> bool:

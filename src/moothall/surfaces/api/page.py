@@ -174,13 +174,11 @@ def advance_view(known: SessionView | None, view: SessionView) -> SessionView:
     """The view after further entries, with what it knows of when each item changed."""
     if known is None:
         return replace(view, changed=tuple(view.seq for _ in view.items), since=view.seq)
-    changed = tuple(
-        before if old is item or old == item else view.seq
-        for old, item, before in zip_longest(
-            known.items[: len(view.items)], view.items, known.changed[: len(view.items)]
-        )
-    )
-    return replace(view, changed=changed, since=known.since)
+    count = len(view.items)
+    changed = []
+    for old, item, before in zip_longest(known.items[:count], view.items, known.changed[:count]):
+        changed.append(before if old is item or old == item else view.seq)
+    return replace(view, changed=tuple(changed), since=known.since)
 
 
 MAX_ITEMS: Final = 500
@@ -255,15 +253,16 @@ async def get_view(
         is_over = at is None and fields["status"] in {"concluded", "cancelled"}
         begin = _find_begin(items, places, near, limit, is_over=is_over)
         places = places[begin : begin + limit]
+    # A seat or an agent is asked for itself, nobody else.
+    waiting = [
+        {**each, "mine": caller.is_named and each["seat"] == caller.seat}
+        for each in fields["waiting"]
+    ]
     shown = {
         **fields,
         "sessionId": session_id,
         "head": live.seq,
-        # A seat or an agent is asked for itself, nobody else.
-        "waiting": [
-            {**each, "mine": caller.is_named and each["seat"] == caller.seat}
-            for each in fields["waiting"]
-        ],
+        "waiting": waiting,
         "may": select_allowed(fields["may"], caller),
         "timeline": {"total": len(items), "items": encode_items(items, places)},
     }

@@ -81,30 +81,35 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "at": snapshot.seq,
         "openedAt": timeline.opened_at.isoformat(),
         "lastAt": timeline.last_at.isoformat(),
-        **(
-            {}
-            if timeline.forked is None
-            else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.entry}}
-        ),
-        **({"demo": True} if opened.demo else {}),
+    }
+    if timeline.forked is not None:
+        fields["forkedFrom"] = {"sessionId": timeline.forked.source, "at": timeline.forked.entry}
+    if opened.demo:
+        fields["demo"] = True
+    numbers: list[Json] = []
+    if not is_closed_to_readers:
+        numbers = _build_numbers(decision, outline.lenses, opened)
+    lenses = [
+        {"id": lens.id, "title": clean(lens.title), "blocks": encode_blocks(lens.blocks)}
+        for lens in outline.lenses
+    ]
+    context = [
+        {"name": clean(each.name), "size": each.size, "sha256": each.original or each.sha256}
+        for each in opened.subject.given
+    ]
+    fields |= {
         "seats": build_seats(timeline, snapshot),
         "phases": [
             {"name": clean(each.name), "state": each.state} for each in timeline.list_phases()
         ],
         "waiting": _build_waiting(timeline, snapshot),
         "decisionBlocks": encode_blocks(report.decision),
-        "lenses": [
-            {"id": lens.id, "title": clean(lens.title), "blocks": encode_blocks(lens.blocks)}
-            for lens in outline.lenses
-        ],
-        "numbers": [] if is_closed_to_readers else _build_numbers(decision, outline.lenses, opened),
+        "lenses": lenses,
+        "numbers": numbers,
         "budget": _build_budget(state.spent, opened.budget, decision.turns),
         "settings": _build_settings(opened),
         "options": [clean(each) for each in opened.subject.options],
-        "context": [
-            {"name": clean(each.name), "size": each.size, "sha256": each.original or each.sha256}
-            for each in opened.subject.given
-        ],
+        "context": context,
         "sealed": is_closed_to_readers,
         "deadlines": [
             each.model_dump(mode="json", by_alias=True) for each in views.build_deadlines(snapshot)

@@ -118,6 +118,9 @@ async def get_swarm_status(
             name: value[-NEWEST:] if isinstance(value, list) else value
             for name, value in shown.items()
         }
+    convergence = None
+    if timeline.measures:
+        convergence = build_convergence_json(timeline.measures[-1], swarm)
     return SwarmOut(
         session_id=session_id,
         status="exploring" if decision.status == "thinking" else decision.status,
@@ -128,9 +131,7 @@ async def get_swarm_status(
         waiting_for=sorted({find_asked_seat(ask) for ask in timeline.session_state.pending}),
         ended_by=decision.ended_by,
         converged=swarm.completed is not None and swarm.completed.converged,
-        convergence=build_convergence_json(timeline.measures[-1], swarm)
-        if timeline.measures
-        else None,
+        convergence=convergence,
         blackboard=board,
         standing=build_standing_json(timeline, most=None if whole else NEWEST),
         cursor=timeline.seq,

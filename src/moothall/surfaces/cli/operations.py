@@ -160,6 +160,7 @@ class Command(Generic[P, R]):
         kind, is_many = _find_type(info)
         default = None if info.is_required() else info.get_default(call_default_factory=True)
         has_default = default not in (None, "", False, [])
+        text = info.description or HELP.get(name, "")
         return click.Option(
             [self._find_flag(name), name],
             type=self.types.get(name, kind),
@@ -169,9 +170,7 @@ class Command(Generic[P, R]):
             default=default if has_default or kind is click.BOOL else None,
             show_default=has_default,
             # What a token may leave out must be said here.
-            help=(info.description or HELP.get(name, "")).replace(
-                "; may be omitted with a seat's token", ""
-            ),
+            help=text.replace("; may be omitted with a seat's token", ""),
         )
 
 

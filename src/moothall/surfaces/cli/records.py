@@ -369,9 +369,10 @@ async def verify(
         for each in verified.sessions
     ]
     lines = lines or [Note("nothing is recorded in this ledger: there is nothing to verify")]
+    lines += [Note(f"note: {note}") for note in (*stored.notes, *verified.notes)]
     return CommandResult(
         json=verified if session is None else verified.sessions[0],
-        lines=[*lines, *(Note(f"note: {note}") for note in (*stored.notes, *verified.notes))],
+        lines=lines,
         code=out.DONE if verified.is_intact else out.FAILED,
     )
 

@@ -66,13 +66,12 @@ class SwarmView(SeatsView):
             :MAX_AGENTS
         ]
         for at, (seat, agent) in enumerate(agents):
+            color = COLORS[at % len(COLORS)]
+            status_style = "" if agent.status in {"active", "completed"} else "red"
             table.add_row(
-                Text(format_agent_name(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
+                Text(format_agent_name(seat), style=f"bold {color}"),
                 Text(translate_term(words, agent.role)),
-                Text(
-                    translate_term(words, agent.status),
-                    style="" if agent.status in {"active", "completed"} else "red",
-                ),
+                Text(translate_term(words, agent.status), style=status_style),
                 Text(f"{agent.findings} · {agent.deposits}", style="dim"),
                 Text(self._describe_doing(seat, agent.direction), style="dim"),
             )

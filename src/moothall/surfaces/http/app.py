@@ -108,12 +108,12 @@ class ServerState:
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.moot.seating.list_servers(self.settings.providers, is_local=self.is_local)
             self.readiness = ReadinessProbe(self.moot.ledger, self.moot.engine, self.context.runner)
-            work = [
-                self.context.get_or_create(ViewHub).run(),
-                *([] if is_run_by_workers(self.moot.environ) else [_follow_sessions(self.context)]),
-                self.context.get_or_create(EntryHub).run(),
-                self.refusals.run(),
-                *(service(self.moot) for service in load_services()),
+            work = [self.context.get_or_create(ViewHub).run()]
+            if not is_run_by_workers(self.moot.environ):
+                work.append(_follow_sessions(self.context))
+            work += [self.context.get_or_create(EntryHub).run(), self.refusals.run()]
+            work += [service(self.moot) for service in load_services()]
+            work += [
                 _warm_up_memory(self.context),
                 self.mcp.run(self.context, self.settings.largest_body),
             ]
@@ -128,11 +128,9 @@ class ServerState:
             return build_too_large(request.state.largest_body)
         with self.metrics.open_calls.track_inprogress():
             answer = await self.dispatcher.answer(build_call(request), body, request.state.take)
-        return (
-            Response(status_code=204)
-            if answer is None
-            else await _build_answer(request, answer.encode())
-        )
+        if answer is None:
+            return Response(status_code=204)
+        return await _build_answer(request, answer.encode())
 
     async def handle_events(self, request: Request) -> Response:
         caller: Caller = request.state.caller

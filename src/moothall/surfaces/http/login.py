@@ -184,10 +184,9 @@ class Login:
         caller: Caller = request.state.caller
         holder: Known = request.state.holder
         bound = [each.caller for each in (holder, *holder.others) if each.caller.session]
+        grants = [{"session": each.session, "seat": each.seat, "role": each.role} for each in bound]
         shown = {
-            "grants": [
-                {"session": each.session, "seat": each.seat, "role": each.role} for each in bound
-            ],
+            "grants": grants,
             "role": caller.role,
             "may": sorted(MAY[caller.role]),
             "seat": caller.seat,

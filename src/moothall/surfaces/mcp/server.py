@@ -296,22 +296,21 @@ class McpServer:
         lines = [
             line for line in await call.moot.sessions() if call.caller.session in {"", line.session}
         ]
-        app = types.Resource(
-            name="session", title="The page of a session", uri=APP, mime_type=APP_MIME_TYPE
-        )
-        return types.ListResourcesResult(
-            resources=[
-                *([app] if client_supports_apps(ctx) else []),
-                *(
-                    types.Resource(
-                        name=_name_resource(line),
-                        uri=self._timeline.expand({"session": line.session}),
-                        mime_type="text/markdown",
-                    )
-                    for line in await call.moot.session_list.add_outcomes(lines[-MAX_LISTED:])
-                ),
-            ]
-        )
+        resources = []
+        if client_supports_apps(ctx):
+            app = types.Resource(
+                name="session", title="The page of a session", uri=APP, mime_type=APP_MIME_TYPE
+            )
+            resources.append(app)
+        for line in await call.moot.session_list.add_outcomes(lines[-MAX_LISTED:]):
+            resources.append(
+                types.Resource(
+                    name=_name_resource(line),
+                    uri=self._timeline.expand({"session": line.session}),
+                    mime_type="text/markdown",
+                )
+            )
+        return types.ListResourcesResult(resources=resources)
 
     async def _list_templates(
         self, ctx: Ctx, params: PageParams

@@ -99,12 +99,13 @@ async def _describe_task(call: Call, result: dict[str, Any], prefix: str) -> dic
     (first,) = await call.moot.engine.entries(session, 0, 1)
     state = (await call.moot.engine.load_snapshot(session)).session_state
     waiting = ", ".join(result.get("waitingFor", ()))
+    message = result.get("parked") or result.get("choice")
+    if not message:
+        message = f"waiting for: {waiting}" if waiting else result["status"]
     return {
         "taskId": f"{prefix}{session}",
         "status": STATES.get(result["status"], "completed"),
-        "statusMessage": result.get("parked")
-        or result.get("choice")
-        or (f"waiting for: {waiting}" if waiting else result["status"]),
+        "statusMessage": message,
         "createdAt": first.at.isoformat(),
         "lastUpdatedAt": state.at.isoformat(),
         "ttlMs": None,
