@@ -187,13 +187,16 @@ def build_wire_schema(schema: Any) -> Any:
         return [build_wire_schema(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
-    return {
-        key: {name: build_wire_schema(each) for name, each in value.items()}
-        if key == "properties"
-        else build_wire_schema(value)
-        for key, value in schema.items()
-        if key not in _LIMITS
-    }
+    built: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _LIMITS:
+            continue
+        if key == "properties":
+            # The names of fields are not words of the schema: one may be called like a limit.
+            built[key] = {name: build_wire_schema(each) for name, each in value.items()}
+        else:
+            built[key] = build_wire_schema(value)
+    return built
 
 
 def describe_schema(schema: "Schema", hints: Mapping[str, str], language: Language) -> str:
