@@ -123,13 +123,7 @@ def check_quotations(
     text = text[:MAX_CHECKED_LENGTH]
     citations = _find_citations(text, files)
     looks = _Looks()
-    checked = [
-        Quotation("", each.label, "no_place")
-        for each in citations
-        if each.file is not None
-        and each.file.text
-        and max(each.first, each.last) > len(split_lines(each.file.text))
-    ]
+    checked = [Quotation("", each.label, "no_place") for each in citations if _is_past_end(each)]
     for match in list(_QUOTED.finditer(text))[:MAX_QUOTATIONS]:
         words = next(part for part in match.groups() if part is not None)
         words = _LETTER.sub(r"\1", re.sub(r"\n[ \t]*>", "\n", words) if match["h"] else words)
@@ -146,6 +140,13 @@ def check_quotations(
                 Quotation(" ".join(words.split()), cited.label if cited else "", verdict, place)
             )
     return checked
+
+
+def _is_past_end(cited: _Citation) -> bool:
+    """Whether a citation names a line that its file does not have."""
+    if cited.file is None or not cited.file.text:
+        return False
+    return max(cited.first, cited.last) > len(split_lines(cited.file.text))
 
 
 def _judge_place(place: str, cited: _Citation | None) -> Verdict:

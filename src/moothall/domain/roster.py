@@ -192,19 +192,23 @@ def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ..
     """Return the roster after the swaps; a swap of an unknown seat changes nothing."""
     platforms = {swap.seat: swap.platform for swap in swaps}
     # The track record belongs to the participant, not to the seat: a new participant starts with neutral trust.
-    return tuple(
-        replace(
-            seat,
-            platform=platforms[seat.id],
-            trust=NEUTRAL_TRUST,
-            accuracy=None,
-            cases=0.0,
-            family="",
+    swapped: list[Seat] = []
+    for seat in seats:
+        platform = platforms.get(seat.id, seat.platform)
+        if platform == seat.platform:
+            swapped.append(seat)
+            continue
+        swapped.append(
+            replace(
+                seat,
+                platform=platform,
+                trust=NEUTRAL_TRUST,
+                accuracy=None,
+                cases=0.0,
+                family="",
+            )
         )
-        if platforms.get(seat.id, seat.platform) != seat.platform
-        else seat
-        for seat in seats
-    )
+    return tuple(swapped)
 
 
 def state_family(seats: tuple[Seat, ...], name: SeatId, family: str) -> tuple[Seat, ...]:
