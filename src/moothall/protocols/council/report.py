@@ -94,12 +94,12 @@ def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, 
 def _list_moved(decision: Decision, words: CouncilReportText) -> str:
     """Return who supports the decision and had answered otherwise, each with the line that it names as the reason."""
     choice = normalize_label(decision.choice)
-    moved = [
-        f"{each.seat} ({f'#{each.moved_by}' if each.moved_by else words.moved_without})"
-        for each in decision.positions
-        if each.verdict in {"support", "conditional_support"}
-        and normalize_label(each.choice_before) not in {"", choice}
-    ]
+    moved: list[str] = []
+    for each in decision.positions:
+        is_for = each.verdict in {"support", "conditional_support"}
+        if is_for and normalize_label(each.choice_before) not in {"", choice}:
+            reason = f"#{each.moved_by}" if each.moved_by else words.moved_without
+            moved.append(f"{each.seat} ({reason})")
     return ", ".join(moved) or words.moved_none
 
 

@@ -550,12 +550,12 @@ def _name_ideas(ideas: Mapping[int, Idea], findings: Iterable[Finding]) -> dict[
     first: dict[int, Finding] = {}
     for finding in findings:
         first.setdefault(finding.idea, finding)
-    return {
-        number: replace(idea, text=first[number].core_idea, round=first[number].round)
-        if number in first
-        else idea
-        for number, idea in ideas.items()
-    }
+    named = dict(ideas)
+    for number, idea in ideas.items():
+        if number in first:
+            finding = first[number]
+            named[number] = replace(idea, text=finding.core_idea, round=finding.round)
+    return named
 
 
 def _count_backers(
