@@ -101,15 +101,13 @@ def list_bins(trials: Sequence[Trial]) -> list[tuple[float, int, int]]:
         for each in trials
         if each.confidence is not None and each.said
     ]
-    bins = ([each for each in stated if low <= each[0] < high] for low, high in pairwise(_BINS))
-    return [
-        (
-            math.fsum(sure for sure, _ in each) / len(each),
-            len(each),
-            sum(right for _, right in each),
-        )
-        for each in filter(None, bins)
-    ]
+    bins: list[tuple[float, int, int]] = []
+    for low, high in pairwise(_BINS):
+        inside = [each for each in stated if low <= each[0] < high]
+        if inside:
+            mean = math.fsum(sure for sure, _ in inside) / len(inside)
+            bins.append((mean, len(inside), sum(right for _, right in inside)))
+    return bins
 
 
 def compare_pairs(one: Mapping[str, Trial], other: Mapping[str, Trial]) -> PairedDifference:

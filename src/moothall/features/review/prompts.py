@@ -304,13 +304,16 @@ def read_typed_findings(state: Review, text: str) -> list[dict[str, Any]]:
             raise BadAnswer(
                 f"{match['file'].strip()}:{match['line']} is no line with words of this part of the change; name one"
             )
-    return [
-        {
-            "file": match["file"].strip(),
-            "line": int(match["line"]),
-            "severity": _read_typed_severity(match),
-            "claim": match["claim"].strip(),
-            "evidence": lines[match["file"].strip(), int(match["line"])].strip(),
-        }
-        for match in typed
-    ]
+    findings: list[dict[str, Any]] = []
+    for match in typed:
+        name, number = match["file"].strip(), int(match["line"])
+        findings.append(
+            {
+                "file": name,
+                "line": number,
+                "severity": _read_typed_severity(match),
+                "claim": match["claim"].strip(),
+                "evidence": lines[name, number].strip(),
+            }
+        )
+    return findings

@@ -74,11 +74,11 @@ def split_sections(text: str) -> list[Section]:
 def find_missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
     """Return the names of the sections that a speech should have and lacks."""
     titles = [section.title.casefold() for section in split_sections(text)]
-    return tuple(
-        name
-        for name, words in zip(ROUNDTABLE_PROMPT[language].speech_heads, _SPEECH, strict=True)
-        if not any(word in title for title in titles for word in words)
-    )
+    missing: list[str] = []
+    for name, words in zip(ROUNDTABLE_PROMPT[language].speech_heads, _SPEECH, strict=True):
+        if not any(word in title for title in titles for word in words):
+            missing.append(name)
+    return tuple(missing)
 
 
 def is_speechlike(text: str) -> bool:
