@@ -186,12 +186,12 @@ class NoticeService:
                 name = f"{name}.{seat}"
                 link = f"{self._hook.page}/seat/{session}/{quote(seat)}"
             said = shorten_text(one_line(of), MAX_WORDS)
-            told = text.format(topic=topic, seat=seat, until=until, words=said, link=link)
+            sentence = text.format(topic=topic, seat=seat, until=until, words=said, link=link)
             return Notice(
                 id=quote(name),
                 event=event,
                 at=entry.at,
-                text=mark + told,
+                text=mark + sentence,
                 link=link,
                 session=session,
                 seq=entry.seq,
