@@ -766,7 +766,7 @@ def test_a_panel_file_seats_its_scripts_from_beside_it(cli: Cli, tmp_path: Path)
     decided = cli.json("run", "Panel?", "--panel", str(folder / "p.toml"), "--session", "s")
     assert decided["author"] == "Y"
     opened = facts(record(cli))[0]
-    assert opened["settings"] == {"window": 3, "blind": False}
+    assert opened["settings"] == {"window": 3, "blind": False, "intent_patience": 180.0}
     assert [
         (seat["id"], seat.get("stance"), seat.get("weight", 1.0)) for seat in opened["seats"]
     ] == [

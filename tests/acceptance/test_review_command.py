@@ -275,7 +275,7 @@ def test_the_embedded_model_neither_reviews_nor_gates(cli: Cli) -> None:
     weights.parent.mkdir(parents=True)
     weights.touch()
     review = ["review", "--diff", "change.diff", "--no-check"]
-    assert "has no platform, and none was found" in cli(*review, code=2).err
+    assert "No model is set up" in cli(*review, code=2).err
     refused = "the embedded model cannot review: it is too small to find faults"
     for seats in (["--model", "embedded"], ["--seat", "a=Embedded"], ["--seat", "a=embedded?x=1"]):
         done = cli(*review, *seats, code=2)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import Cli
 
+from moothall.app.features import OWN
 from moothall.app.version import VERSION
 
 HEAVY = (
@@ -52,21 +53,28 @@ def list_modules(home: Path, *command: str, given: str = "") -> set[str]:
 @pytest.mark.parametrize(
     ("command", "most"),
     [
-        (("--version",), 12),
-        (("--help",), 12),
+        (("--version",), 13),
+        (("--help",), 14),
         (("list",), 45),
         (("list", "--json"), 45),
         (("list", "--open"), 45),
     ],
 )
 def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most: int) -> None:
-    """Moot's own modules, and none of the heavy libraries; no protocol where there is no session of it."""
+    """Moot's own modules, and none of the heavy libraries; of the features their rows, and no protocol where there is no session
+    of it."""
     found = list_modules(tmp_path, *command)
-    assert len({name for name in found if name.split(".")[0] == "moothall"}) <= most
+    own = {name for name in found if name.split(".")[0] == "moothall"}
+    of_features = {name for name in own if name.startswith("moothall.features")}
+    rows = {"moothall.features", *(f"moothall.features.{name}" for name in OWN)}
+    assert of_features == rows | {f"moothall.features.{name}.feature" for name in OWN}
+    assert len(own - of_features) <= most
     assert not {name.split(".")[0] for name in found} & set(HEAVY)
     assert not [name for name in found if name.startswith("moothall.protocols.")]
     # Nothing is validated or drawn, and the version is a constant.
-    assert not found & {"pydantic", "rich", "importlib.metadata"}
+    assert not found & {"pydantic", "rich"}
+    # The whole list has the commands of other distributions, too; the other commands do not look for any.
+    assert ("importlib.metadata" in found) == (command == ("--help",))
 
 
 def test_the_version_that_is_said_is_the_one_that_is_installed() -> None:

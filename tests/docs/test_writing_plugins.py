@@ -145,7 +145,7 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     assert "> # Not a heading &lt;b>" in minutes
     page = machine.run("export", "d1", "html")
     assert '<p class="heading">Not a heading &lt;b&gt;</p>' in page
-    assert "d1\tdelphi\tdecided\t" in (listed := machine.run("list"))
+    assert "d1\tdelphi (script)\tdecided\t" in (listed := machine.run("list"))
     assert listed.endswith("\tHow many tuners?\tfair\t207.5\n")
     assert "no model called" in machine.run("replay", "d1")
     machine.run("verify", "d1")

@@ -34,7 +34,6 @@ from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import encode_fields
 from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
-from moothall.reports.wording import explain_outage
 
 if TYPE_CHECKING:
     from moothall.memory.register import ArchivedSession, LabelBook, Register
@@ -543,6 +542,9 @@ def _explain_parking(last: Fact, language: str) -> str:
     """Why a session is parked, in its language; empty where its last entry is another one."""
     if not isinstance(last, SessionParked):
         return ""
+    # Imported here: few lists have one that is parked.
+    from moothall.reports.wording import explain_outage
+
     return explain_outage(last.causes, language)
 
 

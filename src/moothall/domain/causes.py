@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Self, TypeAlias
 
 from moothall.domain.safe_text import fix_surrogates
-from moothall.locale.catalogues import LOSS_DETAILS
-from moothall.locale.texts import DEFAULT_LANGUAGE
 
 MAX_WORDS: Final = 500
 """How many characters of the words of others a cause keeps."""
@@ -77,7 +75,7 @@ class Cause:
 
     def __str__(self) -> str:
         """The cause in English."""
-        return word_cause(self, DEFAULT_LANGUAGE)
+        return word_cause(self, "en")
 
 
 NO_CAUSE: Final = Cause()
@@ -121,6 +119,9 @@ def word_cause(cause: Cause, language: str, *, has_words: bool = True) -> str:
     quoted = cause.words if has_words else ""
     if cause.code == "said":
         return quoted
+    # Imported here: every process reads facts, and few say a cause.
+    from moothall.locale.catalogues import LOSS_DETAILS
+
     texts = LOSS_DETAILS[language]
     values = _Values(cause.values)
     for name in OPTIONAL_VALUES:

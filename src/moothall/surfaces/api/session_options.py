@@ -253,7 +253,13 @@ async def open_once(
     That one is looked for first: who can be seated by now, or no longer, changes nothing about it. Raises KeyReused.
     """
     if isinstance(params, ApiModel):
-        params = params.model_dump(mode="json", exclude={"idempotency_key"}, exclude_defaults=True)
+        try:
+            params = params.model_dump(
+                mode="json", exclude={"idempotency_key"}, exclude_defaults=True
+            )
+        except ValueError as cause:
+            # No more than 255 levels are written.
+            raise BadSetting("the parameters are nested too deeply") from cause
     keyed = KeyedCall.from_params(name, call.caller.name, key, params)
     session = await call.deliberations.find_opened(keyed)
     if session is None:
