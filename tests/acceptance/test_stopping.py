@@ -92,6 +92,49 @@ def test_a_command_that_reads_what_never_ends_is_stopped(
     assert cli.verify("s") == {"s": None}
 
 
+DEAF = """
+import asyncio, signal, sys
+from moothall.surfaces.cli import output, stopping
+
+stopping.END_SECONDS = 0.5
+
+async def read():
+    # As where a signal comes just before a read that then waits: the main thread runs no handler.
+    signal.pthread_sigmask(signal.SIG_BLOCK, stopping.SIGNALS)
+    print("reading", flush=True)
+    sys.stdin.buffer.read()
+
+async def rest():
+    print("resting", flush=True)
+    try:
+        await asyncio.sleep(3600)
+    finally:
+        await asyncio.sleep(0)
+        print("cleaned up", flush=True)
+
+output.run({"read": read, "rest": rest}[sys.argv[1]], stopped=lambda: "Stopped.")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("work", "said"), [("read", ""), ("rest", "cleaned up\n")])
+def test_a_signal_counts_where_the_main_thread_hears_of_none(
+    work: str, said: str, number: int
+) -> None:
+    """What a loop does is cancelled once, and cleans up; what no loop does is ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", DEAF, work],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().decode().strip() == f"{work}ing"
+    assert stop(process, number) == "Stopped.\n"
+    assert process.stdout.read().decode() == said
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_reads_a_costly_pdf_is_stopped_with_its_reader(
     cli: Cli, tmp_path: Path, number: int

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -13,6 +14,7 @@ END_SECONDS: Final = 8.0
 """How long a command that is stopped may take to clean up."""
 SAY_SECONDS: Final = 1.0
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+NO_WAKEUP: Final = -1
 
 T = TypeVar("T")
 
@@ -26,24 +28,49 @@ class EndWatch:
     def __init__(self, say: Callable[[], None]) -> None:
         self._say = say
         self._code = 0
-        self._begun = threading.Event()
+        self._stop: Callable[[], None] = _do_nothing
+        self._is_begun = False
         self._is_over = threading.Event()
+        self._wakeup = NO_WAKEUP
+        self._heard, self._sent = socket.socketpair()
+        self._sent.setblocking(False)
         # Started now: a signal may come while another thread is being started.
         threading.Thread(target=self._watch, name="moot-end", daemon=True).start()
+
+    def listen(self, code: int, stop: Callable[[], None]) -> None:
+        """Let the first signal call `stop` and begin the count, whatever the main thread does.
+
+        A handler of Python's runs in the main thread alone, and a read that the signal came just before goes on there.
+        """
+        self._code = code
+        self._stop = stop
+        # Outside of the main thread no signal arrives.
+        with suppress(ValueError):
+            self._wakeup = signal.set_wakeup_fd(self._sent.fileno(), warn_on_full_buffer=False)
 
     def begin(self, code: int) -> None:
         """Count from now, also where the event loop stands still; after that the process ends with this code."""
         self._code = code
-        self._begun.set()
+        self._is_begun = True
+        self._wake()
 
     def end(self) -> None:
         """Watch no longer: everything was cleaned up."""
+        with suppress(ValueError):
+            signal.set_wakeup_fd(self._wakeup)
         self._is_over.set()
-        self._begun.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        # Closed already, or full of signals, each of which wakes it.
+        with suppress(OSError):
+            self._sent.send(b"\0")
 
     def _watch(self) -> None:
-        self._begun.wait()
+        self._wait_for_stop()
         if self._is_over.wait(END_SECONDS):
+            self._heard.close()
+            self._sent.close()
             return
         # Where nobody reads the output, printing waits for ever too.
         speaker = threading.Thread(target=self._say, daemon=True)
@@ -51,22 +78,44 @@ class EndWatch:
         speaker.join(SAY_SECONDS)
         os._exit(self._code)
 
+    def _wait_for_stop(self) -> None:
+        while not self._is_begun and not self._is_over.is_set():
+            number = self._heard.recv(1)[0]
+            if number in SIGNALS:
+                self._stop()
+                return
+
+
+def _do_nothing() -> None:
+    return None
+
 
 async def run_until_stopped(work: Awaitable[T], watch: EndWatch, code: int) -> T:
     """Return what the work returns; the first signal cancels it, and a second one acts as if nothing caught it."""
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def cancel() -> None:
+        # Once: a second time would break off what cleans up.
+        if not task.cancelling():
+            task.cancel()
+
+    def stop() -> None:
+        # A loop that is closed has nothing left to stop.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(cancel)
+
+    def handle(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         watch.begin(code)
-        loop.call_soon_threadsafe(task.cancel)
+        stop()
 
     # Not by the loop: it hears of no signal while a call of its own blocks.
     for number in SIGNALS:
         with suppress(ValueError):
-            signal.signal(number, stop)
+            signal.signal(number, handle)
+    watch.listen(code, stop)
     return await task
 
 
