@@ -48,12 +48,35 @@ import sys
 from importlib.util import find_spec
 from typing import ClassVar, Final, Literal
 
+LIST_SESSIONS: Final = "`moot list` shows those that exist"
+"""What helps at a terminal where no session has the name; other clients are sent the list itself."""
 DISTRIBUTION: Final = "moothall"
 """The name that users install, on PyPI."""
 
 
 class MootError(Exception):
-    """The root of the tree."""
+    """The root of the tree: what is wrong in a sentence, and beside it what to do about it."""
+
+    def __init__(self, sentence: str = "", *, command: str = "", tool: str = "") -> None:
+        """`command` says what helps at a terminal, `tool` what helps a client with tools, which has no terminal."""
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.command = command
+        self.tool = tool
+
+    def __str__(self) -> str:
+        return join_remedy(self.sentence, self.command)
+
+    def explain_to_client(self) -> str:
+        """What a client with tools is told."""
+        return join_remedy(self.sentence, self.tool)
+
+
+def join_remedy(sentence: str, remedy: str) -> str:
+    """Join a sentence with what to do about it, if anything; a remedy may begin a line of its own."""
+    if not remedy or remedy.startswith("\n"):
+        return sentence + remedy
+    return f"{sentence}; {remedy}"
 
 
 class CallerError(MootError):

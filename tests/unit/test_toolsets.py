@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from moothall.app.session_options import list_public_options
+from moothall.errors import BadSetting, SessionClosed
 from moothall.surfaces.api.deliberation import OpenParams, _spell_fields
+from moothall.surfaces.api.errors import explain_to_client
 from moothall.surfaces.api.fields import ParticipantIn
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.api.methods import TABLE, TOOLS
@@ -24,7 +26,6 @@ from moothall.surfaces.api.toolsets import (
     select_seat_tools,
 )
 from moothall.surfaces.cli.tools import RoleTools, list_roles, tools
-from moothall.surfaces.mcp.server import _reword
 
 ROLES = [role for role in list_roles() if role.tools != ALL_TOOLS]
 
@@ -121,28 +122,17 @@ def test_instructions_spell_fields_as_the_tool_does() -> None:
     assert _spell_fields(told) == 'Answer: {"refersTo": 3, "movedBy": null}\n| my moved_by stays'
 
 
-@pytest.mark.parametrize(
-    ("message", "told"),
-    [
-        (
-            "no session is called 'x'; `moot list` shows those that exist",
-            "no session is called 'x'",
-        ),
-        (
-            "session 's' has ended; `moot fork` goes on from an earlier entry",
-            "session 's' has ended",
-        ),
-        (
-            "seat 'a' has no platform: Moot needs a key; see `moot doctor`",
-            "seat 'a' has no platform: Moot needs a key",
-        ),
-        ("use moot.getSession for it, or cstp.contribute", "use get_session for it, or contribute"),
-        ("nothing to change", "nothing to change"),
-    ],
-)
-def test_a_refusal_names_tools_and_no_commands(message: str, told: str) -> None:
-    """D-6: whoever has tools has neither a shell nor methods."""
-    assert _reword(message) == told
+def test_a_refusal_names_tools_and_no_commands() -> None:
+    """D-6: whoever has tools has no shell; at a terminal the command stands beside the sentence."""
+    error = BadSetting(
+        "'s' is not a swarm", command="use `moot show s`", tool="get_session shows it"
+    )
+    assert str(error) == "'s' is not a swarm; use `moot show s`"
+    assert explain_to_client(error) == "'s' is not a swarm; get_session shows it"
+    ended = SessionClosed("session 's' has ended", command="`moot fork` goes on from it")
+    assert explain_to_client(ended) == "session 's' has ended"
+    assert explain_to_client(BadSetting("nothing to change")) == "nothing to change"
+    assert explain_to_client(BadSetting("`moved_by` is 3")) == "`movedBy` is 3"
 
 
 def test_descriptions_name_tools_and_no_commands() -> None:

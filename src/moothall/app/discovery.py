@@ -188,8 +188,9 @@ def _explain_obstacle(
 def _build_refusal(left_out: Sequence[str], language: Language) -> BadRoster | ProviderRefused:
     words = DISCOVERY[language]
     if not left_out:
-        return BadRoster("\n".join((words.no_model, words.ways)))
-    return ProviderRefused("\n".join((words.none_usable, *left_out, words.ways)))
+        return BadRoster("\n".join((words.no_model, words.ways)), command=f"\n{words.doctor}")
+    lines = (words.none_usable, *left_out, words.ways)
+    return ProviderRefused("\n".join(lines), command=f"\n{words.doctor}")
 
 
 async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:

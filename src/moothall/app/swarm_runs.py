@@ -139,7 +139,11 @@ def _replace_file(path: Path, text: str) -> None:
 async def _load_swarm(moot: Moot, session: str) -> SwarmTimeline:
     timeline = await moot.load_timeline(session)
     if not isinstance(timeline, SwarmTimeline):
-        raise BadSetting(f"{session!r} is not a swarm; use `moot show {session}`")
+        raise BadSetting(
+            f"{session!r} is not a swarm",
+            command=f"use `moot show {session}`",
+            tool="get_session shows it",
+        )
     return timeline
 
 

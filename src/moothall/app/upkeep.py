@@ -115,7 +115,7 @@ async def collect_heads(ledger: Ledger, clock: Clock) -> tuple[RegisteredHead, .
 
 def _build_mismatch(session: SessionId) -> LedgerDamaged:
     return LedgerDamaged(
-        f"session {session!r} is not what the register of heads has; see `moot verify`"
+        f"session {session!r} is not what the register of heads has", command="see `moot verify`"
     )
 
 

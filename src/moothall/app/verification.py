@@ -357,7 +357,7 @@ def parse_heads(text: str) -> SignedHeads:
         )
     except (ValueError, KeyError, TypeError, RecursionError) as cause:
         raise BadImport(
-            f"the file holds no heads ({cause}); expected what `moot ledger heads` prints"
+            f"the file holds no heads ({cause})", command="expected what `moot ledger heads` prints"
         ) from cause
 
 

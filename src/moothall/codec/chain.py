@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     # A list of no sessions decodes nothing: it does without pydantic.
     from moothall.codec.stored import FactCodec
 
+_EXPECTED: Final = "expected what `moot export SESSION jsonl` writes"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -226,16 +227,14 @@ def parse_export(text: str) -> tuple[ExportHead, list[StoredRecord]]:
         RecursionError,
         OverflowError,
     ) as cause:
-        raise BadImport(
-            f"the file is not a Moot export ({cause}); expected what `moot export SESSION jsonl` writes"
-        ) from cause
+        raise BadImport(f"the file is not a Moot export ({cause})", command=_EXPECTED) from cause
     if version in range(1, EXPORT_VERSION):
         raise BadImport(
             "the file was exported by a Moot from before its first release, which this one does not read; hold the session anew"
         )
     if version != EXPORT_VERSION or not records:
         raise BadImport(
-            "the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`"
+            "the file is an export of a newer Moot, or holds no entries", command=_EXPECTED
         )
     if (given.entries, given.hash) != (records[-1].seq, records[-1].hash.hex()):
         raise BadImport(

@@ -174,11 +174,11 @@ else:
 
 
 @contextmanager
-def hold_lock(path: Path, busy: str) -> Iterator[None]:
-    """Hold the lock file `path`; raises SessionBusy with the text `busy` if another process holds it."""
+def hold_lock(path: Path, busy: str, *, command: str = "") -> Iterator[None]:
+    """Hold the lock file `path`; raises SessionBusy with the text `busy` if another process holds it, and what helps then."""
     try:
         make_private_folder(path.parent)
-        descriptor = _open_locked(path, busy)
+        descriptor = _open_locked(path, SessionBusy(busy, command=command))
     except OSError as cause:
         raise LedgerUnavailable(
             f"the lock file {path} cannot be made ({cause.strerror}); check the rights of its folder"
@@ -191,14 +191,14 @@ def hold_lock(path: Path, busy: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _open_locked(path: Path, busy: str) -> int:
+def _open_locked(path: Path, busy: SessionBusy) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             take_lock(descriptor)
         except OSError as cause:
             os.close(descriptor)
-            raise SessionBusy(busy) from cause
+            raise busy from cause
         try:
             # The holder before us may have removed the file between our open and our lock: then the lock is on a file that nobody
             # else can find, and protects nothing.

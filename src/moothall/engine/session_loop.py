@@ -276,7 +276,8 @@ class SessionRun:
             if isinstance(entry.fact, SessionResumed):
                 session = self.snapshot.session
                 raise SessionBusy(
-                    f"session {session!r} was taken over by another process; follow it with `moot watch {session}`"
+                    f"session {session!r} was taken over by another process",
+                    command=f"follow it with `moot watch {session}`",
                 )
             self.snapshot = self.snapshot.apply_entry(entry, record.hash)
             self._context.hub.publish(EntryAdded(self.snapshot.session, entry))

@@ -175,8 +175,10 @@ class Sessions:
 
     async def build_unknown(self, session: SessionId) -> errors.UnknownSession:
         where = await self._explain_absence(session) if self._explain_absence is not None else ""
+        if where:
+            return errors.UnknownSession(where)
         return errors.UnknownSession(
-            where or f"no session is called {session!r}; `moot list` shows those that exist"
+            f"no session is called {session!r}", command=errors.LIST_SESSIONS
         )
 
     def entry(self, record: StoredRecord) -> facts.Entry:
@@ -200,7 +202,8 @@ class Sessions:
                 return None
             if snapshot.is_closed:
                 raise errors.SessionClosed(
-                    f"session {session!r} has ended; `moot fork` goes on from an earlier entry"
+                    f"session {session!r} has ended",
+                    command="`moot fork` goes on from an earlier entry",
                 )
             after, written = self._writer.write(snapshot, self.context.clock.now(), fact)
             if await self._commit(after, [written]):

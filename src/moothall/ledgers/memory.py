@@ -114,7 +114,8 @@ class MemoryLedger:
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         if session in self._claimed:
             raise SessionBusy(
-                f"session {session!r} is being run already; follow it with `moot watch {session}`"
+                f"session {session!r} is being run already",
+                command=f"follow it with `moot watch {session}`",
             )
         self._claimed.add(session)
         try:

@@ -274,7 +274,8 @@ class PostgresLedger(PostgresUpkeep):
         # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
         if not await self._try_claim(session):
             raise SessionBusy(
-                f"session {session!r} is being run already; follow it with `moot watch {session}`"
+                f"session {session!r} is being run already",
+                command=f"follow it with `moot watch {session}`",
             )
         try:
             yield

@@ -273,8 +273,9 @@ class SqliteLedger:
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         if self._is_read_only:
             raise sqlite_file.refuse_writing(self._path)
-        busy = f"session {session!r} is being run already; follow it with `moot watch {session}`"
-        with hold_lock(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
+        lock = self._path.with_name(self._path.name + ".locks") / f"{session}.lock"
+        busy = f"session {session!r} is being run already"
+        with hold_lock(lock, busy, command=f"follow it with `moot watch {session}`"):
             yield
 
     async def inspect(self, session: SessionId | None = None) -> StorageReport:

@@ -165,7 +165,8 @@ def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return LedgerFull(
-            f"the ledger {path} has no room to write; free disk space, then `moot resume`: what was written is safe"
+            f"the ledger {path} has no room to write: what was written is safe",
+            command="free disk space, then `moot resume`",
         )
     if code == sqlite3.SQLITE_NOTADB:
         return LedgerUnavailable(
@@ -180,7 +181,8 @@ def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
             f"the ledger {path} was locked by another program for {BUSY_SECONDS:.0f} s; try again"
         )
     return LedgerUnavailable(
-        f"the ledger {path} failed ({cause}); check that the disk is neither full nor broken, then `moot resume`"
+        f"the ledger {path} failed ({cause})",
+        command="check that the disk is neither full nor broken, then `moot resume`",
     )
 
 

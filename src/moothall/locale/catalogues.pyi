@@ -416,6 +416,7 @@ class DiscoveryText(Texts):
     no_model: str
     none_usable: str
     ways: str
+    doctor: str
     models: str
     sits: str
     embedded: str

@@ -95,7 +95,8 @@ def _start_server(path: Path, context: int) -> Any:
         ) from cause
     if not path.is_file():
         raise WorldError(
-            f"there is no model file {path}; `moot setup embedded` fetches the default one"
+            f"there is no model file {path}",
+            command="`moot setup embedded` fetches the default one",
         )
     # llama.cpp's threads spin at barriers: using every core of a busy machine costs more than leaving one free.
     cores = (

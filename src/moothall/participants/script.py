@@ -454,7 +454,7 @@ def make_demo(argument: str, seat: SeatId, pacer: Pacer | None = None) -> DemoPa
     )
     path = None if match is None else find_script(match["name"], match["language"])
     if pace is None or path is None:
-        raise BadScript(f"no demo is called {argument!r}; `moot demo --list` lists them")
+        raise BadScript(f"no demo is called {argument!r}", command="`moot demo --list` lists them")
     return DemoParticipant(path, seat, pace, pacer)
 
 

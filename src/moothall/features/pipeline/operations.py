@@ -148,7 +148,9 @@ async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
     timeline = await call.moot.load_timeline(session_id)
     if not isinstance(timeline, PipelineTimeline):
         raise BadSetting(
-            f"session {session_id!r} is not a pipeline; get_session or `moot show` shows it"
+            f"session {session_id!r} is not a pipeline",
+            command=f"`moot show {session_id}` shows it",
+            tool="get_session shows it",
         )
     decision = build_decision(timeline)
     consultations: list[ConsultationOut] = []

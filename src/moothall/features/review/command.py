@@ -132,5 +132,6 @@ async def _write_forms(
                 file.write(text)
         except OSError as cause:
             raise BadSetting(
-                f"{name} cannot be written: {cause.strerror}; `moot export {session} {form}` writes it"
+                f"{name} cannot be written: {cause.strerror}",
+                command=f"`moot export {session} {form}` writes it",
             ) from cause

@@ -433,8 +433,10 @@ class ConferenceFolder:
         if status.damage:
             # Whatever the reason for a refusal, the author's text is never lost.
             saved = self.aside.keep_text(role, text)
+            name = self.folder.path.name
             raise FolderDamaged(
-                f"{describe_damage(self.folder.path.name, status.damage)} Your text is kept in {saved}"
+                f"{describe_damage(name, status.damage)}. Your text is kept in {saved}",
+                command=suggest_repair(name),
             )
         words = ROUNDTABLE_PROMPT[conference.opened.language]
         if conference.status == "closed":
@@ -570,9 +572,15 @@ class ConferenceFolder:
 
 
 def describe_damage(name: str, damage: tuple[scan.Damage, ...]) -> str:
-    """Damage in a sentence, with the remedy."""
-    more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
-    return f"the folder of {name!r} is damaged: {damage[0]}{more}. See `moot roundtable check {name}`; fix it with `repair`."
+    """Damage in a sentence."""
+    others = len(damage) - 1
+    more = f" (and {others} more)" if others else ""
+    return f"the folder of {name!r} is damaged: {damage[0]}{more}"
+
+
+def suggest_repair(name: str) -> str:
+    """What helps at a terminal against damage."""
+    return f"see `moot roundtable check {name}`, and fix it with `moot roundtable repair {name}`"
 
 
 def explain_waiting(turn: TurnFile, language: Language) -> str:

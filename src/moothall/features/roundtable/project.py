@@ -31,6 +31,7 @@ from moothall.features.roundtable.conference import (
     ConferenceFolder,
     describe_damage,
     explain_waiting,
+    suggest_repair,
 )
 from moothall.features.roundtable.facts import MODERATOR, ConferenceOpened
 from moothall.features.roundtable.prompts import AGENDA_ROOM, MAX_RECORD_LENGTH, MAX_SPEECH_LENGTH
@@ -357,7 +358,9 @@ class ConferenceProject:
         async with self.open_conference(name) as conference:
             status = await conference.sync()
             if status.damage:
-                raise FolderDamaged(describe_damage(name, status.damage))
+                raise FolderDamaged(
+                    describe_damage(name, status.damage), command=suggest_repair(name)
+                )
             yield conference, status.turn
 
     async def _is_head(self, conference: ConferenceFolder) -> bool:

@@ -57,8 +57,17 @@ _FIELD: Final = re.compile(r"(?<=`)[a-z]+(?:_[a-z]+)+(?=`)")
 
 
 def explain_error(error: MootError) -> str:
-    """An error's sentence with the fields that it names spelled as on the wire."""
-    return _FIELD.sub(lambda match: to_camel(match[0]), str(error))
+    """An error's sentence, and what helps, with the fields that it names spelled as on the wire."""
+    return _spell_fields(str(error))
+
+
+def explain_to_client(error: MootError) -> str:
+    """The same for a client with tools, which has no terminal."""
+    return _spell_fields(error.explain_to_client())
+
+
+def _spell_fields(sentence: str) -> str:
+    return _FIELD.sub(lambda match: to_camel(match[0]), sentence)
 
 
 def find_error_code(error: MootError) -> int:

@@ -24,7 +24,7 @@ from pydantic.alias_generators import to_pascal
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import name_field, one_line
-from moothall.errors import BadSetting, NotAllowed, UnknownSession
+from moothall.errors import LIST_SESSIONS, BadSetting, NotAllowed, UnknownSession
 from moothall.memory.tokens import Identity
 
 if TYPE_CHECKING:
@@ -361,7 +361,10 @@ class Method(Generic[P, R]):
             try:
                 return encode_json(await self.perform(call, params))
             except UnknownSession as error:
-                raise UnknownSession(await _list_known_sessions(call, str(error))) from None
+                if error.command != LIST_SESSIONS:
+                    raise
+                known = await _list_known_sessions(call)
+                raise UnknownSession(f"{error.sentence}; {known}") from None
 
     async def perform(self, call: Call, params: object) -> R:
         """Check the caller and the parameters, and do it."""
@@ -389,23 +392,19 @@ _SESSION_NAMES: Final = ("session_id", "deliberation_id", "decision_id")
 """The parameters that name a session: a token for one session is refused wherever another one is named."""
 
 
-async def _list_known_sessions(call: Call, message: str) -> str:
-    """The message with the sessions that the caller may see instead of a command that it may not have."""
-    what, _, _ = message.partition("; ")
-    if not what.startswith("no session is called"):
-        return message
+async def _list_known_sessions(call: Call) -> str:
+    """The sessions that the caller may see, for one that may not have the command that lists them."""
     lines = [
         line for line in await call.moot.sessions() if call.caller.session in {"", line.session}
     ]
+    if not lines:
+        return "there are no sessions yet"
     newest = [
         f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MAX_NAMED:])
     ]
-    more = f" and {len(lines) - MAX_NAMED} older ones" if len(lines) > MAX_NAMED else ""
-    return (
-        f"{what}; the sessions are: {', '.join(newest)}{more}"
-        if newest
-        else f"{what}; there are no sessions yet"
-    )
+    older = len(lines) - len(newest)
+    more = f" and {older} older ones" if older else ""
+    return f"the sessions are: {', '.join(newest)}{more}"
 
 
 def _drop_missing(value: Any) -> Any:

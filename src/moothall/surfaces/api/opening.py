@@ -371,7 +371,8 @@ async def join_by_code(
     if isinstance(token, Token):
         if token.role != "seat":
             raise NotAllowed(
-                "the code is not for a seat; a person uses it with `moot join` or in a browser"
+                "the code is not for a seat; a person uses it in a browser",
+                command="or with `moot join`",
             )
         snapshot = await call.moot.engine.load_snapshot(parse_session_id(token.session))
         await _check_may_sit(call, snapshot, token.seat)
@@ -390,8 +391,11 @@ async def join_by_code(
 async def _check_may_sit(call: Call, snapshot: Snapshot, seat: str) -> None:
     """Raises NotAllowed, before the code is used up, where the caller could not speak, or would have two voices as an agent."""
     if find_join_guide(snapshot.session_state.opened).session:
-        why = "which has tools of its own; it is still valid for a client that joins with it (`moot join`)"
-        raise NotAllowed(f"the code is for a role of a conference in files, {why}")
+        raise NotAllowed(
+            "the code is for a role of a conference in files, which has tools of its own; it is still valid for a client that joins "
+            "with it",
+            command="`moot join` does",
+        )
     if call.caller.role != "agent":
         return
     seats: set[str] = {

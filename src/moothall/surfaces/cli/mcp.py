@@ -141,5 +141,7 @@ async def _identify(moot: Moot, secret: str) -> "Identity":
 
     identity = await moot.access.identify(secret)
     if isinstance(identity, AccessDenied):
-        raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` creates a new one")
+        raise NotAllowed(
+            f"MOOT_TOKEN is {identity.reason}", command="`moot invite` creates a new one"
+        )
     return identity

@@ -141,7 +141,7 @@ def _wants_end(given: Any) -> bool:
 def _explain(error: Exception) -> Fault:
     match error:
         case UnknownSession():
-            return Fault(NO_TASK, f"no such task: {str(error).partition('; ')[0]}")
+            return Fault(NO_TASK, f"no such task: {error.sentence}")
         case Fault():
             return error
         case ValidationError():

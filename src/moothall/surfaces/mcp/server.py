@@ -26,10 +26,10 @@ from moothall.app.session_list import SessionLine
 from moothall.app.version import VERSION
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.ids import parse_session_id
-from moothall.domain.safe_text import compile_late, dump_json, fix_surrogates, one_line
+from moothall.domain.safe_text import dump_json, fix_surrogates, one_line
 from moothall.errors import BadSetting, MootError, SessionClosed
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
-from moothall.surfaces.api.errors import explain_error
+from moothall.surfaces.api.errors import explain_to_client
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, TOOLS
 from moothall.surfaces.api.page import HTML, export_text
@@ -169,7 +169,7 @@ class McpServer:
         shows_all = self._shows_all or (
             ctx.request is not None and ctx.request.query_params.get("tools") == "all"
         )
-        with _reword_errors(types.INTERNAL_ERROR):
+        with _explain_errors(types.INTERNAL_ERROR):
             names = await select_tools(call, is_everything=shows_all)
         tools = describe_tools(names, "local" if shows_all else call.caller.role)
         if self._shows_outputs or (
@@ -220,7 +220,7 @@ class McpServer:
         except ValidationError as cause:
             return _build_refusal(explain_validation_error(cause))
         except MootError as cause:
-            return _build_refusal(explain_error(cause))
+            return _build_refusal(explain_to_client(cause))
         except Exception:
             log.exception("the tool %s failed", params.name)
             return _build_refusal("the server failed; see its log")
@@ -245,9 +245,7 @@ class McpServer:
                     )
             task = await load_task(call, params.task_id, self._build_result)
         except MootError as cause:
-            raise MCPError(
-                code=types.INVALID_PARAMS, message=_reword(explain_error(cause))
-            ) from None
+            raise MCPError(code=types.INVALID_PARAMS, message=explain_to_client(cause)) from None
         return task if ctx.method == "tasks/get" else {}
 
     def _link_minutes(self, result: dict[str, Any]) -> list[types.ResourceLink]:
@@ -340,7 +338,7 @@ class McpServer:
             raise MCPError(
                 code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}"
             )
-        with _reword_errors():
+        with _explain_errors():
             call.caller.check_session(session)
             text = await export_text(call.moot, session, "minutes" if minutes else HTML)
         return _build_resource(params.uri, text)
@@ -358,7 +356,7 @@ class McpServer:
             )
         call = await self._build_call(ctx)
         seat, session = arguments.get("seat") or call.caller.seat, arguments["session"]
-        with _reword_errors():
+        with _explain_errors():
             call.caller.check_session(session)
             snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
         outside = [each.id for each in snapshot.session_state.seats if each.is_outside]
@@ -455,25 +453,13 @@ def _build_person_form(steps: list[dict[str, Any]], words: PersonSeatText) -> di
     return {"type": "object", "properties": fields, "required": needed}
 
 
-_SHELL = compile_late(r"[;,]? ?\(?[^;,()`]{0,100}+`moot [^`]*`[^;,()]*\)?")
-_METHOD = compile_late(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
-
-
-def _reword(message: str) -> str:
-    """A message for a client with tools: without commands of a shell, with tools instead of methods."""
-    text = _SHELL.sub("", message) or message
-    return _METHOD.sub(
-        lambda match: (method.tool if (method := TABLE.get(match[0])) else "") or match[0], text
-    )
-
-
 @contextmanager
-def _reword_errors(code: int = types.INVALID_PARAMS) -> Iterator[None]:
+def _explain_errors(code: int = types.INVALID_PARAMS) -> Iterator[None]:
     """Answer a request that is refused with an error of the protocol."""
     try:
         yield
     except MootError as cause:
-        raise MCPError(code=code, message=_reword(str(cause))) from None
+        raise MCPError(code=code, message=explain_to_client(cause)) from None
 
 
 def _name_resource(line: SessionLine) -> str:
@@ -491,7 +477,7 @@ def _build_resource(uri: str, text: str) -> types.ReadResourceResult:
 
 def _build_refusal(message: str) -> types.CallToolResult:
     """A tool's refusal, without structured content: that is for results."""
-    return types.CallToolResult(content=[types.TextContent(text=_reword(message))], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
 
 async def serve_on_stdio(door: McpServer, greeting: Greeting) -> None:
