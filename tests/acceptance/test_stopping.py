@@ -81,7 +81,7 @@ def stop(process: subprocess.Popen[bytes], number: int) -> str:
 def test_a_command_that_reads_what_never_ends_is_stopped(
     cli: Cli, number: int, words: tuple[str, ...]
 ) -> None:
-    """On a thread, which nothing can stop, or in the event loop itself, which hears nothing meanwhile."""
+    """On a thread of its own, which nothing can stop and nobody waits for."""
     cli(*MEETING, "--session", "s", code=3)
     process = start(cli, *words)
     assert process.stdin is not None

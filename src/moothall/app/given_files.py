@@ -55,7 +55,7 @@ def read_given_files(
                 raise BadSetting(
                     "files: - is standard input, and nothing is piped in: program | moot … --file -"
                 )
-            files.append(build_given_file("standard input", "stdin", _read_stdin()))
+            files.append(build_given_file("standard input", "stdin", read_stdin()))
         elif re.match(r"https?://", str(each)):
             raw, parts = fetch_bytes(str(each), environ, MAX_PDF_BYTES), split_address(str(each))
             files.append(
@@ -84,7 +84,7 @@ def read_given_files(
     return GivenFiles(files, (*left_out[:MAX_LEFT_OUT], *([f"… +{more}"] if more > 0 else [])))
 
 
-def _read_stdin() -> bytes:
+def read_stdin() -> bytes:
     """Return what is piped in. Past the buffer of `sys.stdin`: Python crashes where it ends while a thread waits with that."""
     try:
         number = sys.stdin.fileno()

@@ -1,5 +1,6 @@
 """Commands by which people speak in a session, and end it: input, asks, answer, cancel."""
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 import click
 
 from moothall.app.moot import Moot
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.domain.effects import Ask
 from moothall.domain.ids import find_asked_seat, parse_seat_id, parse_session_id
@@ -154,7 +156,7 @@ async def answer(
         if words is None:
             return await _record_nothing(moot, session)
     elif text is None or text == "-":
-        words = sys.stdin.read()
+        words = await run_on_own_thread(_read_piped_text)
     given = {"sessionId": session, "seat": seat, "answer": words}
     if preview:
         read: AnswerPreviewOut = await perform(METHODS["moot.previewAnswer"], call, given)
@@ -171,6 +173,15 @@ async def answer(
         await moot.remembering.remember(session)
     line = (await _load_words(moot, session)).recorded.format(hint=await _find_hint(moot, session))
     return CommandResult(json=written, lines=[understood, line] if understood else [line])
+
+
+def _read_piped_text() -> str:
+    """What stands on standard input, as text; raises UnicodeDecodeError where it is none."""
+    # Imported here: a text on the command line needs no reader of files.
+    from moothall.app.given_files import read_stdin
+
+    with io.TextIOWrapper(io.BytesIO(read_stdin()), encoding="utf-8") as text:
+        return text.read()
 
 
 async def _record_nothing(moot: Moot, session: str) -> CommandResult:
