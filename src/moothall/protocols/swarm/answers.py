@@ -213,6 +213,9 @@ class SwarmBallot:
 
     votes: Annotated[tuple[AnswerVote, ...], MinLen(1), MaxLen(MAX_VOTES)]
 
+    def has_vote_on(self, answer: int) -> bool:
+        return any(vote.answer == answer for vote in self.votes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesis:

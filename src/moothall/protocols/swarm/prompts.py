@@ -16,6 +16,7 @@ from moothall.domain.answer_table import build_which_one, fill_brief, read_two_s
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
+from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.vocabulary import PATTERNS
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
@@ -32,7 +33,7 @@ from moothall.protocols.swarm.answers import (
     SwarmBallot,
     Synthesis,
 )
-from moothall.protocols.swarm.facts import VALIDATOR, OperationResult, RoundOrder
+from moothall.protocols.swarm.facts import VALIDATOR, CollisionMode, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
 from moothall.protocols.swarm.rules import evidence
 from moothall.protocols.swarm.rules.endings import find_ballot_fault, read_synthesis_choice
@@ -61,8 +62,10 @@ _SIDES: Final[Mapping[str, tuple[tuple[str, str, str, str | None], ...]]] = {
 
 
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
-    # A person who judges is asked by the shape of the answer, which the brief narrows.
-    return build_brief(state, ask) if ask.kind == "judge" else _build_rules(state, ask)
+    if ask.kind == "judge":
+        # A person who judges is asked by the shape of the answer, which the brief narrows.
+        return build_brief(state, ask)
+    return _build_rules(state, ask)
 
 
 def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
@@ -90,15 +93,12 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         return fill_brief(
             state, ask, rules, nth=nth, system="", shared="", own="", subject=topic, chore=texts
         )
-    asked, memory = SwarmAsk(state=state, ask=ask), ContextWindow(window=MAX_FINDINGS)
-    for finding in state.board.findings[-MAX_FINDINGS:]:
-        memory = memory.add(
-            Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5
-        )
-    last = next(
-        (each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None
+    asked = SwarmAsk(state=state, ask=ask)
+    perception = Perception(
+        goal=state.opened.topic,
+        memory=_build_memory(state),
+        own_words=_find_last_words(state, ask.seat),
     )
-    own_words = last.core_idea if last else ""
     if ask.kind == "judge":
         system = words.judging
     elif ask.seat == VALIDATOR:
@@ -111,19 +111,36 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         hidden = {*words.hints}
     elif state.opened.subject.options:
         hidden = {"choice"}
+    hints = {name: hint for name, hint in words.hints.items() if name not in hidden}
     return fill_brief(
         state,
         ask,
         rules,
         system=system,
         nth=nth,
-        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
+        perception=perception,
         shared=_build_shared_prompt(state, words, ask),
         own=_build_own_prompt(asked, words, agent),
         subject=state.opened.topic,
         schema=build_answer_schema(asked),
-        hints={name: hint for name, hint in words.hints.items() if name not in hidden},
+        hints=hints,
     )
+
+
+def _build_memory(state: Swarm) -> ContextWindow:
+    memory = ContextWindow(window=MAX_FINDINGS)
+    for finding in state.board.findings[-MAX_FINDINGS:]:
+        utterance = Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea)
+        memory = memory.add(utterance, 0.5)
+    return memory
+
+
+def _find_last_words(state: Swarm, seat: SeatId) -> str:
+    """Return the idea of a seat's last finding; empty if it has none among the newest."""
+    for finding in reversed(state.board.findings[-200:]):
+        if finding.seat == seat:
+            return finding.core_idea
+    return ""
 
 
 def _find_fault(state: Swarm, ask: Ask, said: object) -> str | None:
@@ -134,7 +151,9 @@ def _find_fault(state: Swarm, ask: Ask, said: object) -> str | None:
         and read_synthesis_choice(state, said.content) is None
     ):
         return f"behind [CHOICE] what the synthesis says was expected, one of: {', '.join(options)}; or no such line"
-    return find_ballot_fault(state, ask.seat, said) if isinstance(said, SwarmBallot) else None
+    if isinstance(said, SwarmBallot):
+        return find_ballot_fault(state, ask.seat, said)
+    return None
 
 
 def _normalize_answer(state: Swarm, ask: Ask, said: object) -> Normalized:
@@ -144,7 +163,9 @@ def _normalize_answer(state: Swarm, ask: Ask, said: object) -> Normalized:
         items, changes = read_two_sides(name, getattr(said, name), number, side, neither)
         said = replace(said, **{name: items})  # type: ignore[type-var]  # the shape of the kind
         notes += changes
-    return (said, tuple(notes)) if ask.kind in _SIDES else _fill_report(state, ask, said)
+    if ask.kind in _SIDES:
+        return said, tuple(notes)
+    return _fill_report(state, ask, said)
 
 
 def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
@@ -153,18 +174,15 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
     if not isinstance(said, RoundReport) or agent is None:
         return said, ()
     order = state.orders[agent.seat]
-    nothing = [
-        each.core_idea
-        for each in said.findings
-        if PATTERNS["nothing"].fullmatch(each.core_idea) or is_pass(each.core_idea)
-    ]
-    said = replace(
-        said, findings=tuple(each for each in said.findings if each.core_idea not in nothing)
-    )
-    first = said.findings[0].core_idea if said.findings else ""
-    named = "" if said.direction in nothing else said.direction.strip()
-    given = named or agent.direction or order.recommended or order.perspective
-    direction = given or cut_text(first, MAX_DIRECTION_LENGTH)
+    nothing = [each.core_idea for each in said.findings if _says_nothing(each.core_idea)]
+    findings = tuple(each for each in said.findings if each.core_idea not in nothing)
+    said = replace(said, findings=findings)
+    named = ""
+    if said.direction not in nothing:
+        named = said.direction.strip()
+    direction = named or agent.direction or order.recommended or order.perspective
+    if not direction and said.findings:
+        direction = cut_text(said.findings[0].core_idea, MAX_DIRECTION_LENGTH)
     reasons = SWARM_PROMPT[state.opened.language].reasons
     if order.random:
         reason = reasons["random"]
@@ -173,14 +191,15 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
     else:
         reason = reasons["own"]
     report = evidence.build_decision_report(state, agent, direction or "—", reason)
+    is_forced = said.random_explore_forced
+    if is_forced is None:
+        is_forced = order.random
     filled = replace(
         said,
         direction=direction,
         decision_report=said.decision_report or report,
         conflict_review=said.conflict_review or ConflictReview(),
-        random_explore_forced=order.random
-        if said.random_explore_forced is None
-        else said.random_explore_forced,
+        random_explore_forced=is_forced,
     )
     notes = [f"left_out findings {text!r}" for text in nothing]
     if direction and not named:
@@ -188,10 +207,16 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
     return filled, tuple(notes)
 
 
+def _says_nothing(text: str) -> bool:
+    return PATTERNS["nothing"].fullmatch(text) is not None or is_pass(text)
+
+
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
     if ask.kind == "explore" and agent is not None:
         return agent.asked + 1
-    return max(1, state.round) if ask.kind in {"collide", "validate", "compare", "judge"} else 1
+    if ask.kind in {"collide", "validate", "compare", "judge"}:
+        return max(1, state.round)
+    return 1
 
 
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
@@ -261,34 +286,33 @@ def _list_sections(state: Swarm, words: SwarmPromptText) -> Iterator[tuple[str, 
         target, said = targets.get(each.target, each.target), _shorten_text(each.evidence)
         signals.append(quote_lines(f"{each.id} {each.sender} → {target}: {each.reason}, {said}"))
     yield words.signals, signals, len(board.signals)
-    claims = [
-        quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})")
-        for each in board.claims.values()
-    ]
+    claims: list[str] = []
+    for claim in board.claims.values():
+        claims.append(
+            quote_lines(f"{claim.id} {claim.description} ({', '.join(claim.claimed_by)})")
+        )
     yield words.claims, claims[-MAX_CLAIMS:][::-1], len(claims)
     held = state.group_holders(state.agents)
     ranked = sorted(held, key=lambda number: (-len(held[number]), number))
-    ideas = [board.ideas[number] for number in ranked[:MAX_IDEAS]]
-    yield (
-        words.ideas,
-        [quote_lines(f"{idea.id} ({', '.join(held[idea.number])}) {idea.text}") for idea in ideas],
-        len(ranked),
-    )
+    ideas: list[str] = []
+    for number in ranked[:MAX_IDEAS]:
+        idea = board.ideas[number]
+        ideas.append(quote_lines(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
+    yield words.ideas, ideas, len(ranked)
     yield words.findings, _list_findings(state), len(board.findings)
-    # The newest insights of collisions (S-13).
-    reviews = (
-        (finding, each) for finding in board.findings[-LOOKED_AT:] for each in finding.reviews
-    )
-    insights = {
-        text: f"{each.seat} → {finding.id}: {text}"
-        for finding, each in reviews
-        for text in each.new_insights
-    }
-    yield (
-        words.insights,
-        [quote_lines(_shorten_text(line)) for line in [*insights.values()][-MAX_INSIGHTS:]],
-        len(insights),
-    )
+    insights = _list_insights(state)
+    newest = [quote_lines(_shorten_text(line)) for line in insights[-MAX_INSIGHTS:]]
+    yield words.insights, newest, len(insights)
+
+
+def _list_insights(state: Swarm) -> list[str]:
+    """Return the insights of the newest collisions (S-13), each text once: as the last agent that wrote it has it."""
+    insights: dict[str, str] = {}
+    for finding in state.board.findings[-LOOKED_AT:]:
+        for review in finding.reviews:
+            for text in review.new_insights:
+                insights[text] = f"{review.seat} → {finding.id}: {text}"
+    return list(insights.values())
 
 
 def _list_pheromones(state: Swarm) -> list[str]:
@@ -301,11 +325,9 @@ def _list_pheromones(state: Swarm) -> list[str]:
         strength = compute_inhibition(
             counts[key], settings.signal_strength, settings.max_inhibition
         )
-        left = (
-            f" ({compute_effective_concentration(each.concentration, strength):.4f})"
-            if strength
-            else ""
-        )
+        left = ""
+        if strength:
+            left = f" ({compute_effective_concentration(each.concentration, strength):.4f})"
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
     return lines
 
@@ -315,22 +337,29 @@ def _list_findings(state: Swarm) -> list[str]:
 
 
 def _format_finding(finding: Finding) -> str:
-    marks = [finding.perspective] if finding.perspective else []
+    marks: list[str] = []
+    if finding.perspective:
+        marks.append(finding.perspective)
     if finding.needs_validation:
         marks.append(finding.verdict or "needsValidation")
-    marks += [
-        f"{review.action} {review.seat}: {_shorten_text(review.content)}"
-        for review in finding.reviews[-2:]
-    ]
-    detail = f" — {_shorten_text(finding.details)}" if finding.details else ""
-    return quote_lines(
-        f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}"
-    )
+    for review in finding.reviews[-2:]:
+        marks.append(f"{review.action} {review.seat}: {_shorten_text(review.content)}")
+    text = finding.core_idea + _format_details(finding.details)
+    return quote_lines(f"{finding.id} {finding.seat} [{'; '.join(marks)}] {text}")
+
+
+def _format_details(details: str) -> str:
+    """Format what stands behind an idea: a dash and the details, or nothing."""
+    if not details:
+        return ""
+    return f" — {_shorten_text(details)}"
 
 
 def _shorten_text(text: str) -> str:
     line = one_line(text)
-    return line if len(line) <= MAX_DETAIL_LENGTH else f"{line[: MAX_DETAIL_LENGTH - 1]}…"
+    if len(line) <= MAX_DETAIL_LENGTH:
+        return line
+    return f"{line[: MAX_DETAIL_LENGTH - 1]}…"
 
 
 def _build_own_prompt(asked: SwarmAsk, words: SwarmPromptText, agent: Agent | None) -> str:
@@ -342,69 +371,74 @@ def _build_own_prompt(asked: SwarmAsk, words: SwarmPromptText, agent: Agent | No
             return _format_pairs(state, words)
         case "synthesis":
             findings = [_format_finding(each) for each in state.board.findings[-100:]]
-            # Only in the classic mode is the synthesis what was decided.
-            options = " | ".join(map(one_line, state.opened.subject.options))
-            named = words.choice_options.format(options=options) if options else ""
-            choice = (
-                words.final_choice.format(options=named) if state.settings.mode == "classic" else ""
-            )
-            return "\n".join([*findings, f"{words.synthesis}{choice}"])
+            return "\n".join([*findings, words.synthesis + _ask_for_choice(state, words)])
         case "shutdown":
             return words.shutdown
         case "ballot":
-            own, rated = _format_own_readings(state, words, asked), asked.rated
-            others = [
-                quote_lines(f"{number}. {answer.text}")
-                for number, answer in asked.ballot.items()
-                if number not in rated
-            ]
-            head = [words.ballot_ideas] if own and others else []
-            return "\n".join(
-                [*own, *head, *others, f"{words.ballot}{words.ballot_rating if own else ''}"]
-            )
+            return _format_ballot(state, words, asked)
         case "collide":
             invitation = find_invitation(state, asked.ask.seat)
-            mode = invitation.mode if invitation is not None else "review_challenge"
-            you, what = words.you.format(name=format_agent_name(asked.ask.seat)), words.modes[mode]
-            return "\n".join(
-                [
-                    you,
-                    *map(_format_finding, asked.targets),
-                    words.collide.format(mode=mode, what=what),
-                ]
-            )
+            mode: CollisionMode = "review_challenge"
+            if invitation is not None:
+                mode = invitation.mode
+            you = words.you.format(name=format_agent_name(asked.ask.seat))
+            request = words.collide.format(mode=mode, what=words.modes[mode])
+            return "\n".join([you, *map(_format_finding, asked.targets), request])
         case _:
             assert agent is not None, "only explorers are asked to explore"
             return _format_round_start(state, words, agent)
+
+
+def _ask_for_choice(state: Swarm, words: SwarmPromptText) -> str:
+    """Ask a synthesis for its choice: only in the classic mode is it what was decided."""
+    if state.settings.mode != "classic":
+        return ""
+    options = " | ".join(map(one_line, state.opened.subject.options))
+    named = ""
+    if options:
+        named = words.choice_options.format(options=options)
+    return words.final_choice.format(options=named)
+
+
+def _format_ballot(state: Swarm, words: SwarmPromptText, asked: SwarmAsk) -> str:
+    lines = _format_own_readings(state, words, asked)
+    request = words.ballot
+    if lines:
+        request += words.ballot_rating
+    rated = asked.rated
+    others: list[str] = []
+    for number, answer in asked.ballot.items():
+        if number not in rated:
+            others.append(quote_lines(f"{number}. {answer.text}"))
+    if lines and others:
+        lines.append(words.ballot_ideas)
+    return "\n".join([*lines, *others, request])
 
 
 def _format_own_readings(state: Swarm, words: SwarmPromptText, asked: SwarmAsk) -> list[str]:
     """List the answers that a seat has read with its own deposits and findings: a model remembers none of them."""
     index, seat, lines = evidence.AnswerIndex(state), asked.ask.seat, list[str]()
     amounts = index.sum_deposits()
-    mine = sorted(
-        (each for each in state.board.findings if each.seat == seat),
-        key=lambda each: len(each.reviews),
-    )
+    mine = [each for each in state.board.findings if each.seat == seat]
+    mine.sort(key=lambda each: len(each.reviews))
     for number, answer in asked.rated.items():
-        ways = {key for key, at in index.by_direction.items() if at == number}
         count, total = amounts.get((number, seat), (0, 0.0))
-        deposits = (
-            f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
-        )
+        deposits = ""
+        if count:
+            deposits = f" ({words.own_deposits.format(count=count, mean=total / count)})"
         lines.append(quote_lines(f"{number}. {one_line(answer.text)}{deposits}"))
         # Of what it said again and again, the time that was reviewed most.
-        findings = {
-            each.details: each
-            for each in mine
-            if each.idea == number or evidence.direction_key(each.direction) in ways
-        }
-        lines += [
-            _format_finding(each)
-            for each in [*findings.values()][-MAX_OWN_FINDINGS:]
-            if each.details
-        ]
-    return [words.own_answers, *lines] if lines else []
+        findings: dict[str, Finding] = {}
+        for each in mine:
+            way = index.by_direction.get(evidence.direction_key(each.direction))
+            if number in (each.idea, way):
+                findings[each.details] = each
+        for each in [*findings.values()][-MAX_OWN_FINDINGS:]:
+            if each.details:
+                lines.append(_format_finding(each))
+    if not lines:
+        return []
+    return [words.own_answers, *lines]
 
 
 def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
@@ -417,7 +451,7 @@ def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
     numbers = {at: number for number, at in enumerate(used, 1)}
     lines = []
     for at in used:
-        detail = f" — {_shorten_text(details[texts[at]])}" if details.get(texts[at]) else ""
+        detail = _format_details(details.get(texts[at], ""))
         lines.append(quote_lines(f"{numbers[at]}. {one_line(texts[at])}{detail}"))
     pairs = [
         quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}")
@@ -433,14 +467,16 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
         return "\n".join(
             [you, words.perspective.format(perspective=order.perspective), words.explore_classic]
         )
-    message = [
-        quote_lines(json.dumps(each, ensure_ascii=False))
-        for each in _build_message(state, agent, order)
-    ]
-    news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
-    # Deposits are readings: what an amount means must be the same for all.
-    amounts = [words.amounts.format(most=state.settings.max_deposit)] if state.by_evidence else []
-    return "\n".join([you, *message, *news, words.explore, *amounts])
+    lines = [you]
+    for part in _build_message(state, agent, order):
+        lines.append(quote_lines(json.dumps(part, ensure_ascii=False)))
+    lines += _format_news(state, words, agent)
+    lines += _format_orders(state, words, order)
+    lines.append(words.explore)
+    if state.by_evidence:
+        # Deposits are readings: what an amount means must be the same for all.
+        lines.append(words.amounts.format(most=state.settings.max_deposit))
+    return "\n".join(lines)
 
 
 def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:
@@ -466,9 +502,8 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
         {"instructions": take_fields(order, instructions)},
     ]
     if agent.results:
-        parts.append(
-            {"operationResults": [_build_result(each) for each in agent.results[:MAX_RESULTS]]}
-        )
+        results = [_build_result(each) for each in agent.results[:MAX_RESULTS]]
+        parts.append({"operationResults": results})
     return parts
 
 
@@ -491,7 +526,10 @@ def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str
 def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> list[str]:
     lines = []
     if state.lost.get(order.seat):
-        lines.append(words.ping if is_ping(state, order.seat) else words.retry)
+        if is_ping(state, order.seat):
+            lines.append(words.ping)
+        else:
+            lines.append(words.retry)
     if order.wake:
         lines.append(words.wake)
     if order.random:
@@ -500,8 +538,11 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
         lines.append(words.switch)
     elif order.inhibited:
         lines.append(words.inhibited)
-    if not order.random and (order.cover or not order.must_switch):
-        lines.append(words.cover if order.cover else words.normal)
+    if not order.random:
+        if order.cover:
+            lines.append(words.cover)
+        elif not order.must_switch:
+            lines.append(words.normal)
     return lines
 
 

@@ -98,10 +98,11 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> facts.RoleCha
     if agent.role != "EXPLORER" and wanted is None:
         return None
     if wanted == "EXPLORER":
-        asked = facts.RoleChange(
+        if agent.role == wanted:
+            return None
+        return facts.RoleChange(
             seat=agent.seat, old=agent.role, new=wanted, round=state.round, reason="requested"
         )
-        return asked if agent.role != wanted else None
     for role, probability in list_open_roles(agent, board).items():
         if role == agent.role or (agent.role != "EXPLORER" and role != wanted):
             continue
@@ -146,7 +147,9 @@ def _apply_to_agents(state: Swarm, fact: facts.RoundSettled) -> dict[SeatId, Age
         )
         for seat, agent in state.agents.items()
     }
-    return {**agents, **{role.seat: with_role(agents[role.seat], role) for role in fact.roles}}
+    for role in fact.roles:
+        agents[role.seat] = with_role(agents[role.seat], role)
+    return agents
 
 
 def with_role(agent: Agent, role: facts.RoleChange) -> Agent:
@@ -158,12 +161,12 @@ def with_role(agent: Agent, role: facts.RoleChange) -> Agent:
 
 def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
     """Return the active agents that nobody hears: the quorum does not count them."""
-    agents = (state.agents[seat] for seat in state.active)
-    return tuple(
-        agent.seat
-        for agent in agents
-        if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings)
-    )
+    silent: list[SeatId] = []
+    for seat in state.active:
+        agent = state.agents[seat]
+        if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings):
+            silent.append(agent.seat)
+    return tuple(silent)
 
 
 def measure_convergence(state: Swarm) -> facts.ConvergenceMeasured:
@@ -172,13 +175,17 @@ def measure_convergence(state: Swarm) -> facts.ConvergenceMeasured:
     concentrations = tuple(each.concentration for each in board.pheromones.values())
     voices = [seat for seat in active if seat not in silent]
     measured = compute_figures(state, voices, len(board.perspectives), concentrations)
-    lead = build_choice(state) if state.settings.clear_at and state.by_evidence else None
+    lead: facts.EvidenceChoice | None = None
+    if state.settings.clear_at and state.by_evidence:
+        lead = build_choice(state)
     measured = replace(
         measured, active=len(active), silent=silent, lead=lead, is_clear=is_clear(state, lead)
     )
     # Protection changes the next round; without a next round it would only change the final figures.
     is_finished = find_end_reason(fast_replace(state, measured=measured)) is not None
-    return measured if is_finished else _with_protection(state, measured)
+    if is_finished:
+        return measured
+    return _with_protection(state, measured)
 
 
 def compute_figures(
@@ -187,11 +194,10 @@ def compute_figures(
     """Compute what follows from the ideas that these agents hold, and from the ideas held in the rounds before."""
     settings, findings = state.settings, state.board.findings
     backing = _list_backing(state, voices)
-    # With the quorum "independent" only agents count that held the idea before they could read it from others.
-    counted = {
-        each.idea: each.independent if settings.quorum == "independent" else each.backers
-        for each in backing
-    }
+    counted = {each.idea: each.backers for each in backing}
+    if settings.quorum == "independent":
+        # Only agents count that held the idea before they could read it from others.
+        counted = {each.idea: each.independent for each in backing}
     reached = stigmergy.find_quorum_ideas(counted, len(voices), settings.quorum_threshold)
     rate = max(
         (stigmergy.compute_share(len(seats), len(voices)) for seats in counted.values()),
@@ -251,7 +257,9 @@ def _with_protection(
         len(state.history) > STAGNANT_ROUNDS
         and len(set(state.history[-STAGNANT_ROUNDS - 1 :])) == 1
     )
-    stagnation = ("stagnation_warning",) if is_stagnant else ()
+    stagnation: tuple[str, ...] = ()
+    if is_stagnant:
+        stagnation = ("stagnation_warning",)
     if measured.is_diverse and not measured.too_fast:
         return replace(measured, warnings=stagnation)
     # First in the list: it is the warning that changes the next round.
@@ -268,16 +276,16 @@ def _with_protection(
 
 def _choose_debater(state: Swarm) -> facts.RoleChange | None:
     """One explorer becomes a debater, so that one agent contradicts the majority."""
-    explorer = next((seat for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
-    if explorer is None:
-        return None
-    return facts.RoleChange(
-        seat=explorer,
-        old="EXPLORER",
-        new="DEBATER",
-        round=state.round,
-        reason="diversity_protection",
-    )
+    for seat in state.active:
+        if state.agents[seat].role == "EXPLORER":
+            return facts.RoleChange(
+                seat=seat,
+                old="EXPLORER",
+                new="DEBATER",
+                round=state.round,
+                reason="diversity_protection",
+            )
+    return None
 
 
 def _cut_dominant_direction(state: Swarm) -> facts.ConcentrationChange | None:
@@ -316,14 +324,18 @@ def find_end_reason(state: Swarm) -> facts.EndReason | None:
         return state.stop
     if state.settings.mode == "classic":
         # A synthesis that was written before the stop still counts as the result.
-        return "synthesis" if state.stop is None or state.synthesis else state.stop
+        if state.stop is None or state.synthesis:
+            return "synthesis"
+        return state.stop
     if measured.converged:
         return "converged"
     if measured.active < MIN_ACTIVE:
         return "insufficient_active_agents"
     if measured.is_clear:
         return "clear"
-    return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
+    if state.round >= state.settings.max_rounds:
+        return "max_rounds"
+    return state.stop
 
 
 MAX_VOTED_ON: Final = 5
@@ -345,29 +357,30 @@ def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
 
 
 def _is_ballot_held(state: Swarm) -> bool:
-    left = state.measured.active if state.measured is not None else 0
-    return state.settings.vote and left >= MIN_AGENTS
+    if state.measured is None:
+        return False
+    return state.settings.vote and state.measured.active >= MIN_AGENTS
 
 
 def list_ballot(state: Swarm, seat: SeatId) -> dict[int, PossibleAnswer]:
     """Return what a seat votes on: the answers that it has read itself, where readings decide, and the ideas."""
-    read = AnswerIndex(state).list_read(seat) if state.by_evidence else {}
-    ideas = state.board.list_ideas(list_ballot_ideas(state))
-    voted = {
-        each.number: PossibleAnswer(
-            number=each.number, name=each.id, text=each.text, idea=each.number
+    ballot: dict[int, PossibleAnswer] = {}
+    if state.by_evidence:
+        ballot.update(AnswerIndex(state).list_read(seat))
+    for idea in state.board.list_ideas(list_ballot_ideas(state)):
+        ballot[idea.number] = PossibleAnswer(
+            number=idea.number, name=idea.id, text=idea.text, idea=idea.number
         )
-        for each in ideas
-    }
-    return {**read, **voted}
+    return ballot
 
 
 def find_ballot_fault(state: Swarm, seat: SeatId, ballot: SwarmBallot) -> str | None:
     """Return what is wrong with a ballot: it is about no answer of this ballot, or says nothing of one."""
     known = list_ballot(state, seat)
-    said = {
-        vote.answer for vote in ballot.votes if vote.position is not None or vote.rating is not None
-    }
+    said: set[int] = set()
+    for vote in ballot.votes:
+        if vote.position is not None or vote.rating is not None:
+            said.add(vote.answer)
     for vote in ballot.votes:
         if vote.answer not in known:
             return f"votes: there is no answer {vote.answer}; known: {', '.join(map(str, known))}"
@@ -385,25 +398,28 @@ def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
     missing = tuple(seat for seat in state.active if seat not in state.ballots)
     if list_ballot_ideas(state):
         return missing
-    return tuple(
-        seat for seat in missing if state.by_evidence and AnswerIndex(state).list_read(seat)
-    )
+    if not state.by_evidence:
+        return ()
+    return tuple(seat for seat in missing if AnswerIndex(state).list_read(seat))
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
     """Return who writes the synthesis, once all have voted: a synthesizer first, else the first who reported."""
     if state.synthesis or state.stop is not None or list_missing_voters(state):
         return None
-    most = len(state.explorers) if state.settings.mode == "classic" else MAX_WRITERS
+    most = MAX_WRITERS
+    if state.settings.mode == "classic":
+        most = len(state.explorers)
     if state.settings.synthesis != "always" or len(state.writers_lost) >= most:
         return None
-    left = (
-        agent
-        for seat, agent in state.agents.items()
-        if seat in state.answered and seat not in state.writers_lost
-    )
-    writers = [agent for agent in left if agent.is_asked and agent.findings]
-    return min(writers, key=lambda agent: agent.role != "SYNTHESIZER").seat if writers else None
+    writers: list[Agent] = []
+    for seat, agent in state.agents.items():
+        is_there = seat in state.answered and seat not in state.writers_lost
+        if is_there and agent.is_asked and agent.findings:
+            writers.append(agent)
+    if not writers:
+        return None
+    return min(writers, key=lambda agent: agent.role != "SYNTHESIZER").seat
 
 
 def read_synthesis_choice(state: Swarm, text: str) -> str | None:
@@ -428,38 +444,38 @@ def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | Non
         # A vote that takes a side with no confidence at all did not state one (M-2).
         return vote.position, vote.confidence or None
     # No ballot, or one that names the idea without a position, is a missing vote: it counts for `outcome_uncertain`.
-    is_missing = vote is None and (
-        ballot is None or any(each.answer == idea for each in ballot.votes)
-    )
-    return None if is_missing else "abstain", None
+    if vote is None and (ballot is None or ballot.has_vote_on(idea)):
+        return None, None
+    return "abstain", None
 
 
 def find_stated_vote(state: Swarm, seat: SeatId, idea: int) -> AnswerVote | None:
     """Return the vote of a seat that takes a position on an idea; None without one."""
     ballot = state.ballots.get(seat)
-    votes = ballot.votes if ballot is not None else ()
-    return next((each for each in votes if each.answer == idea and each.position is not None), None)
+    if ballot is None:
+        return None
+    for vote in ballot.votes:
+        if vote.answer == idea and vote.position is not None:
+            return vote
+    return None
 
 
 def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
     """Return the results of the votes, idea by idea; nothing if nobody was asked."""
     if not state.ballots:
         return ()
-    correlations, resolutions = (
-        build_seat_correlations(state.opened.subject.error_correlations, state.seats),
-        [],
-    )
+    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
+    resolutions: list[IdeaResolution] = []
     for idea in list_ballot_ideas(state):
         votes = [
             build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers
         ]
         resolution = resolve_open_vote(votes, correlations=correlations)
-        figures = {each.name: getattr(resolution, each.name) for each in fields(resolution)}
-        rounded = {
-            name: round(value, DIGITS)
-            for name, value in figures.items()
-            if isinstance(value, float)
-        }
+        rounded: dict[str, float] = {}
+        for field in fields(resolution):
+            value = getattr(resolution, field.name)
+            if isinstance(value, float):
+                rounded[field.name] = round(value, DIGITS)
         resolutions.append(copy_fields(IdeaResolution, resolution, idea=idea, **rounded))
     return tuple(resolutions)
 
@@ -468,21 +484,24 @@ def build_completion(state: Swarm, reason: EndReason) -> SwarmCompleted:
     """Build the state sync: every agent that was still working becomes `completed`."""
     measured = state.measured
     has_converged = measured is not None and measured.converged
+    choice: facts.EvidenceChoice | None = None
+    if state.by_evidence:
+        choice = build_choice(state)
     return SwarmCompleted(
         round=state.round,
         reason=reason,
         converged=reason == "converged" and has_converged,
         resolved=build_resolutions(state),
         synced=tuple(seat for seat, agent in state.agents.items() if agent.is_asked),
-        choice=build_choice(state) if state.by_evidence else None,
+        choice=choice,
     )
 
 
 def apply_completion(state: Swarm, fact: SwarmCompleted) -> Swarm:
-    agents = {
-        seat: fast_replace(agent, status="completed") if seat in fact.synced else agent
-        for seat, agent in state.agents.items()
-    }
+    agents = dict(state.agents)
+    for seat, agent in state.agents.items():
+        if seat in fact.synced:
+            agents[seat] = fast_replace(agent, status="completed")
     return fast_replace(state, agents=agents, completed=fact)
 
 
@@ -491,11 +510,11 @@ def list_awaited_seats(state: Swarm) -> tuple[SeatId, ...]:
 
     Participants that Moot calls hold nothing between two calls.
     """
-    return tuple(
-        seat
-        for seat, agent in state.agents.items()
-        if agent.status == "completed" and state.seat(seat).is_outside and not agent.missed
-    )
+    awaited: list[SeatId] = []
+    for seat, agent in state.agents.items():
+        if agent.status == "completed" and state.seat(seat).is_outside and not agent.missed:
+            awaited.append(seat)
+    return tuple(awaited)
 
 
 def build_agent_ends(state: Swarm) -> dict[SeatId, Termination]:
@@ -512,15 +531,14 @@ def _find_termination(state: Swarm, agent: Agent) -> Termination:
         is_gone = agent.missed or agent.status == "removed"
     if not is_gone:
         return "graceful"
-    return (
-        "auto_forced" if state.clock - agent.active_at > state.settings.silent_seconds else "forced"
-    )
+    if state.clock - agent.active_at > state.settings.silent_seconds:
+        return "auto_forced"
+    return "forced"
 
 
 def apply_termination(state: Swarm, ends: Mapping[SeatId, Termination]) -> Swarm:
     """Return the swarm with every agent terminated, each with its reason."""
-    ended = {
-        seat: fast_replace(state.agents[seat], status="terminated", ended=reason)
-        for seat, reason in ends.items()
-    }
-    return fast_replace(state, agents={**state.agents, **ended})
+    agents = dict(state.agents)
+    for seat, reason in ends.items():
+        agents[seat] = fast_replace(agents[seat], status="terminated", ended=reason)
+    return fast_replace(state, agents=agents)

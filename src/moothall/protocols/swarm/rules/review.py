@@ -74,7 +74,9 @@ def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
         return "early_synthesis"
     if state.board.strongest > DEEPEN_ABOVE:
         return "collaborate_deepen"
-    return "debate" if len(state.board.perspectives) > DEBATE_ABOVE else "review_challenge"
+    if len(state.board.perspectives) > DEBATE_ABOVE:
+        return "debate"
+    return "review_challenge"
 
 
 def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
@@ -82,14 +84,9 @@ def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
     most = state.settings.collisions
     if not most or len(state.board.findings) < MIN_FINDINGS or state.stop:
         return ()
-    idle = [
-        seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask
-    ]
-    # Seeded order: otherwise the first seats of the roster would always get the few collisions of a round.
-    idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
     crowd: dict[str, int] = {}
     invitations: list[Invitation] = []
-    for seat in idle:
+    for seat in _list_idle_agents(state):
         if len(invitations) == most:
             break
         agent = state.agents[seat]
@@ -97,13 +94,22 @@ def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
         targets = _select_targets(state, agent, mode, crowd)
         if targets:
             # Only the first target counts, because it is the one that the agent is asked to answer.
-            crowd[_find_direction_key(targets[0])] = (
-                crowd.get(_find_direction_key(targets[0]), 0) + 1
-            )
-            invitations.append(
-                Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets))
-            )
+            direction = _find_direction_key(targets[0])
+            crowd[direction] = crowd.get(direction, 0) + 1
+            numbers = tuple(each.number for each in targets)
+            invitations.append(Invitation(seat=seat, mode=mode, targets=numbers))
     return tuple(invitations)
+
+
+def _list_idle_agents(state: Swarm) -> list[SeatId]:
+    """Return the idle agents in random order."""
+    idle: list[SeatId] = []
+    for seat in state.active:
+        if seat in state.answered and not state.agents[seat].subtask:
+            idle.append(seat)
+    # Seeded order: otherwise the first seats of the roster would always get the few collisions of a round.
+    idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
+    return idle
 
 
 def _find_direction_key(finding: Finding) -> str:
@@ -115,16 +121,13 @@ def _select_targets(
 ) -> list[Finding]:
     """Return the findings that suit the mode; the first one is to be answered."""
     strength = {key: each.concentration for key, each in state.board.pheromones.items()}
-    own = {
-        finding.perspective
-        for finding in state.board.findings[-LOOKED_AT:]
-        if finding.seat == agent.seat
-    }
-    others = [
-        finding
-        for finding in state.board.findings[-LOOKED_AT:]
-        if finding.seat != agent.seat and crowd.get(_find_direction_key(finding), 0) < MAX_ON_ONE
-    ]
+    own: set[str] = set()
+    others: list[Finding] = []
+    for finding in state.board.findings[-LOOKED_AT:]:
+        if finding.seat == agent.seat:
+            own.add(finding.perspective)
+        elif crowd.get(_find_direction_key(finding), 0) < MAX_ON_ONE:
+            others.append(finding)
 
     # Lower ranks come first: the mode's own criterion, then findings with few reviews, then the newest.
     def rank(finding: Finding) -> tuple[float, float, int]:
@@ -144,31 +147,16 @@ def list_findings_to_check(state: Swarm) -> tuple[int, ...]:
     """Return the findings that the validator is asked about."""
     if state.stop:
         return ()
-    unchecked = (
-        each.number
-        for each in state.board.findings
-        if each.needs_validation and each.verdict is None
-    )
-    return tuple(unchecked)[:MAX_CHECKED]
+    unchecked: list[int] = []
+    for finding in state.board.findings:
+        if finding.needs_validation and finding.verdict is None:
+            unchecked.append(finding.number)
+    return tuple(unchecked[:MAX_CHECKED])
 
 
 def apply_reviews(state: Swarm) -> Swarm:
     """Return the swarm with the collisions and the validator's verdicts written to the findings."""
-    reviews: dict[int, list[CollisionReview]] = {}
-    for invitation in state.review.invitations:
-        said = state.review.collisions.get(invitation.seat)
-        if said is not None and said.action != "pass":
-            review = copy_fields(
-                CollisionReview,
-                said,
-                invitation,
-                weight=REVIEW_WEIGHTS[said.action],
-                new_insights=tuple(text for text in said.new_insights if text.strip()),
-            )
-            # It is about the finding that it names if that was shown to it, else about the first target.
-            named = parse_number(said.target_finding_id, "finding-")
-            target = named if named in invitation.targets else invitation.targets[0]
-            reviews.setdefault(target, []).append(review)
+    reviews = _group_reviews(state)
     verdicts = _collect_checks(state, state.review.validation)
     if not reviews and not verdicts:
         return state
@@ -179,16 +167,43 @@ def apply_reviews(state: Swarm) -> Swarm:
             findings.append(replace(verdicts.get(each.number, each), reviews=added))
         else:
             findings.append(each)
-    judged = {each.key: each.verdict for each in verdicts.values()}
-    refuted = set(state.board.refuted) - judged.keys()
-    refuted.update(text for text, verdict in judged.items() if verdict == "refuted")
+    refuted = set(state.board.refuted)
+    for each in verdicts.values():
+        if each.verdict == "refuted":
+            refuted.add(each.key)
+        else:
+            refuted.discard(each.key)
     board = fast_replace(state.board, findings=tuple(findings), refuted=frozenset(refuted))
     return fast_replace(state, board=board)
 
 
+def _group_reviews(state: Swarm) -> dict[int, list[CollisionReview]]:
+    """Return what was said in the collisions, by the finding that it is about."""
+    reviews: dict[int, list[CollisionReview]] = {}
+    for invitation in state.review.invitations:
+        said = state.review.collisions.get(invitation.seat)
+        if said is None or said.action == "pass":
+            continue
+        review = copy_fields(
+            CollisionReview,
+            said,
+            invitation,
+            weight=REVIEW_WEIGHTS[said.action],
+            new_insights=tuple(text for text in said.new_insights if text.strip()),
+        )
+        # It is about the finding that it names if that was shown to it, else about the first target.
+        target = parse_number(said.target_finding_id, "finding-")
+        if target not in invitation.targets:
+            target = invitation.targets[0]
+        reviews.setdefault(target, []).append(review)
+    return reviews
+
+
 def _collect_checks(state: Swarm, said: Validation | None) -> dict[int, Finding]:
+    if said is None:
+        return {}
     verdicts: dict[int, Finding] = {}
-    for each in said.verdicts if said is not None else ():
+    for each in said.verdicts:
         finding = state.board.finding(each.finding)
         if finding is not None and finding.number in state.review.to_check:
             verdicts[finding.number] = replace(finding, verdict=each.verdict, checked=each.reason)
@@ -197,7 +212,10 @@ def _collect_checks(state: Swarm, said: Validation | None) -> dict[int, Finding]
 
 def find_invitation(state: Swarm, seat: SeatId) -> Invitation | None:
     """Return the invitation of an agent in the current round."""
-    return next((each for each in state.review.invitations if each.seat == seat), None)
+    for invitation in state.review.invitations:
+        if invitation.seat == seat:
+            return invitation
+    return None
 
 
 MAX_COMPARED: Final = 300
@@ -230,37 +248,36 @@ def list_new_findings(state: Swarm) -> list[Finding]:
 def start_review(state: Swarm) -> RoundReview:
     """Return who collides, what is checked, the texts that nobody stated before, and what is compared for the judge, if any."""
     board, apart = state.board, _collect_separate_texts(state)
-    fresh = tuple(
-        text
-        for key, text in _index_texts(list_new_findings(state)).items()
-        if key not in board.by_text
-    )
+    stated_now = _index_texts(list_new_findings(state))
+    fresh = tuple(text for key, text in stated_now.items() if key not in board.by_text)
     review = RoundReview(
         invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=fresh
     )
     if state.judge is None:
         return review
     # Neither texts that the user keeps apart nor texts whose author already says what they agree with need a judge.
-    claimed = _collect_agreements(state)
-    unplaced = tuple(
-        text
-        for text in fresh
-        if normalize_idea(text) not in apart and normalize_idea(text) not in claimed
-    )
-    # An idea whose texts all moved to another is none any more.
-    named = {normalize_idea(idea.text): idea for idea in board.ideas.values()}
-    founding = {
-        key: idea.text for key, idea in named.items() if board.by_text.get(key) == idea.number
-    }
+    placed = {*apart, *_collect_agreements(state)}
+    unplaced = [text for text in fresh if normalize_idea(text) not in placed]
+    founding = _index_founding_texts(board)
     known = [text for key, text in founding.items() if key not in apart][-MAX_COMPARED:]
     # Texts that joined an idea help to find it.
     stated = _index_texts(finding for finding in board.findings if finding.idea)
-    texts = (*known, *[text for key, text in stated.items() if key not in founding][-MAX_COMPARED:])
-    return fast_replace(
-        review,
-        texts=(*texts, *unplaced) if len(known) + len(unplaced) > 1 else texts,
-        ideas=tuple(board.by_text[normalize_idea(text)] for text in texts),
-    )
+    joined = [text for key, text in stated.items() if key not in founding][-MAX_COMPARED:]
+    texts = (*known, *joined)
+    ideas = tuple(board.by_text[normalize_idea(text)] for text in texts)
+    if len(known) + len(unplaced) > 1:
+        texts = (*texts, *unplaced)
+    return fast_replace(review, texts=texts, ideas=ideas)
+
+
+def _index_founding_texts(board: Board) -> dict[str, str]:
+    """Return the founding texts of the ideas by their normalized form; an idea whose texts all moved to another is none any more."""
+    named = {normalize_idea(idea.text): idea for idea in board.ideas.values()}
+    founding: dict[str, str] = {}
+    for key, idea in named.items():
+        if board.by_text.get(key) == idea.number:
+            founding[key] = idea.text
+    return founding
 
 
 def _index_texts(findings: Iterable[Finding]) -> dict[str, str]:
@@ -291,12 +308,8 @@ def with_pairs(state: Swarm) -> Swarm:
     """Return the swarm with the pairs for the judge (S-31): near ones, known once the measure has answered, and second looks."""
     if state.judge is None:
         return state
-    return fast_replace(
-        state,
-        review=fast_replace(
-            state.review, pairs=(*_list_near_pairs(state), *_list_second_looks(state))
-        ),
-    )
+    pairs = (*_list_near_pairs(state), *_list_second_looks(state))
+    return fast_replace(state, review=fast_replace(state.review, pairs=pairs))
 
 
 def _list_near_pairs(state: Swarm) -> list[ComparedPair]:
@@ -314,24 +327,31 @@ def _list_near_pairs(state: Swarm) -> list[ComparedPair]:
     backed = _list_best_backed(state)
     ranked: list[tuple[int, ComparedPair]] = []
     for one in range(review.first_new, len(review.texts)):
-        nearest: list[ComparedPair] = []
-        compared: list[int] = []
-        for pair in sorted(near.get(one, ()), key=lambda each: (-each.likeness, each.other)):
-            idea = review.ideas[pair.other] if pair.other < review.first_new else -pair.other
-            if len(nearest) < NEAREST and compared.count(idea) < PER_IDEA:
-                nearest.append(pair)
-                compared.append(idea)
-        nearest += [
-            _build_pair(review, one, other)
-            for other in backed
-            if review.ideas[other] not in compared
-        ]
-        ranked += enumerate(nearest)
+        ranked += enumerate(_choose_pairs(review, one, near.get(one, ()), backed))
     ranked.sort(key=lambda each: (each[0], -each[1].likeness, each[1].one, each[1].other))
-    return sorted(
-        (pair for _, pair in ranked[:MAX_JUDGED]),
-        key=lambda pair: (pair.one, -pair.likeness, pair.other),
-    )
+    chosen = [pair for _, pair in ranked[:MAX_JUDGED]]
+    chosen.sort(key=lambda pair: (pair.one, -pair.likeness, pair.other))
+    return chosen
+
+
+def _choose_pairs(
+    review: RoundReview, one: int, near: Iterable[ComparedPair], backed: Iterable[int]
+) -> list[ComparedPair]:
+    """Return the pairs of one new text with the nearest of the texts near it, then with the best backed ideas."""
+    chosen: list[ComparedPair] = []
+    compared: list[int] = []
+    for pair in sorted(near, key=lambda each: (-each.likeness, each.other)):
+        # Another new text has no idea yet: its place stands for one.
+        idea = -pair.other
+        if pair.other < review.first_new:
+            idea = review.ideas[pair.other]
+        if len(chosen) < NEAREST and compared.count(idea) < PER_IDEA:
+            chosen.append(pair)
+            compared.append(idea)
+    for other in backed:
+        if review.ideas[other] not in compared:
+            chosen.append(_build_pair(review, one, other))
+    return chosen
 
 
 def _build_pair(review: RoundReview, one: int, other: int) -> ComparedPair:
@@ -353,8 +373,11 @@ def _list_second_looks(state: Swarm) -> list[ComparedPair]:
     texts = state.review.texts
     places = {normalize_idea(text): at for at, text in enumerate(texts[: state.review.first_new])}
     doubts = TextGroups(state.board.by_text, state.board.verdicts).list_doubts(places)
-    doubted = (sorted(places[key] for key in pair) for pair in islice(doubts, MAX_SECOND_LOOKS))
-    return [_build_pair(state.review, one, other) for other, one in doubted]
+    looks: list[ComparedPair] = []
+    for pair in islice(doubts, MAX_SECOND_LOOKS):
+        other, one = sorted(places[key] for key in pair)
+        looks.append(_build_pair(state.review, one, other))
+    return looks
 
 
 def _is_denial(pair: ComparedPair, review: RoundReview) -> bool:
@@ -365,9 +388,16 @@ def _is_denial(pair: ComparedPair, review: RoundReview) -> bool:
 
 def list_judgements(review: RoundReview) -> Iterator[tuple[ComparedPair, PairJudgement]]:
     """Yield what the judge said of each pair, its first word on it; pairs without a verdict are missing."""
-    judged = review.judgements.judgements if review.judgements is not None else ()
-    said = {each.pair: each for each in reversed(judged) if each.verdict is not None}
-    yield from ((pair, said[at]) for at, pair in enumerate(review.pairs, 1) if at in said)
+    if review.judgements is None:
+        return
+    said = {
+        each.pair: each
+        for each in reversed(review.judgements.judgements)
+        if each.verdict is not None
+    }
+    for number, pair in enumerate(review.pairs, 1):
+        if number in said:
+            yield pair, said[number]
 
 
 def sort_ideas(state: Swarm) -> IdeasSorted:
@@ -379,8 +409,7 @@ def sort_ideas(state: Swarm) -> IdeasSorted:
     free = len(board.ideas) + 1
     for key in map(normalize_idea, review.fresh):
         # The author's own word comes first; a judge is only asked where the author says nothing.
-        named = (find_named_idea(board, groups.where, name) for name in declared.get(key, ()))
-        agreed[key] = next((idea for idea in named if idea), 0)
+        agreed[key] = _find_first_named_idea(board, groups.where, declared.get(key, ()))
         idea = agreed[key] or groups.find_best(key) or free
         groups.add(key, idea)
         if idea == free:
@@ -388,13 +417,18 @@ def sort_ideas(state: Swarm) -> IdeasSorted:
     groups.regroup({key for pair in said for key in pair}, free)
     measure = ""
     if review.has_new:
-        measure = report.by if report is not None else "words (fallback)"
+        measure = "words (fallback)"
+        if report is not None:
+            measure = report.by
+    judge = ""
+    if review.judgements is not None:
+        judge = state.judge or ""
     return IdeasSorted(
         round=state.round,
         # Recorded with the result, so that a report can say which measure found the pairs.
         by=measure,
         placed=tuple(_list_placed(state, groups.where, agreed)),
-        judge=state.judge or "" if review.judgements is not None else "",
+        judge=judge,
         judged=len(list(list_judgements(review))),
     )
 
@@ -405,11 +439,9 @@ def _collect_verdicts(state: Swarm) -> dict[Pair, tuple[float, int]]:
     for near, said in list_judgements(state.review):
         pair = _name_pair(state.review, near)
         weight, count = state.board.verdicts.get(pair, (0.0, 0))
-        verdict = (
-            said.verdict
-            if said.verdict == "opposite" or not _is_denial(near, state.review)
-            else "opposite"
-        )
+        verdict = said.verdict
+        if verdict != "opposite" and _is_denial(near, state.review):
+            verdict = "opposite"
         verdicts[pair] = (weight + VERDICT_WEIGHTS[verdict], count + 1)
     return verdicts
 
@@ -466,27 +498,41 @@ def _collect_agreements(state: Swarm) -> dict[str, tuple[str, ...]]:
     said = {finding.key for finding in new}
     agreements: dict[str, tuple[str, ...]] = {}
     for finding in new:
-        # Agreeing with oneself would be a founding text that joins itself.
-        others = (name for name in finding.agrees_with if normalize_idea(name) != finding.key)
-        names = tuple(
-            name
-            for name in others
-            if normalize_idea(name) in said or find_named_idea(board, board.by_text, name)
-        )
+        names: list[str] = []
+        for name in finding.agrees_with:
+            key = normalize_idea(name)
+            # Agreeing with oneself would be a founding text that joins itself.
+            if key == finding.key:
+                continue
+            if key in said or find_named_idea(board, board.by_text, name):
+                names.append(name)
         if names and finding.key not in apart:
-            agreements.setdefault(finding.key, names)
+            agreements.setdefault(finding.key, tuple(names))
     return agreements
+
+
+def _find_first_named_idea(board: Board, places: Mapping[str, int], names: Iterable[str]) -> int:
+    """Return the idea of the first of these names that names one; 0 if none does."""
+    for name in names:
+        idea = find_named_idea(board, places, name)
+        if idea:
+            return idea
+    return 0
 
 
 def find_named_idea(board: Board, places: Mapping[str, int], name: str) -> int:
     """Return the idea that an `agreesWith` names by the id of a finding or of an idea, or by its text; 0 if there is none."""
     if name.startswith("finding-"):
         finding = board.finding(name)
-        return finding.idea if finding is not None else 0
+        if finding is None:
+            return 0
+        return finding.idea
     if name.startswith("idea-"):
         idea = board.idea(parse_number(name, "idea-"))
+        if idea is None:
+            return 0
         # An idea that became part of another is found there.
-        return places.get(normalize_idea(idea.text), idea.number) if idea is not None else 0
+        return places.get(normalize_idea(idea.text), idea.number)
     return places.get(normalize_idea(name), 0)
 
 
@@ -497,28 +543,29 @@ def _collect_separate_texts(state: Swarm) -> frozenset[str]:
 def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
     """Return the swarm with these texts assigned, and with all that follows from where texts stand."""
     before, new = state.board, list_new_findings(state)
-    by_text = {**before.by_text, **{normalize_idea(each.text): each.idea for each in placed}}
-    founded = {
-        each.idea: Idea(number=each.idea, text=each.text, round=state.round)
-        for each in placed
-        if each.reason == "new"
-    }
-    ideas = {**before.ideas, **founded}
+    by_text = dict(before.by_text)
+    ideas = dict(before.ideas)
+    for each in placed:
+        by_text[normalize_idea(each.text)] = each.idea
+        if each.reason == "new":
+            ideas[each.idea] = Idea(number=each.idea, text=each.text, round=state.round)
     # What agreed with an idea goes where its founding text goes.
     now = {number: by_text.get(normalize_idea(idea.text), number) for number, idea in ideas.items()}
     old = before.findings[: len(before.findings) - len(new)]
-    known = [_with_idea(each, by_text, (now[number] for number in each.also)) for each in old]
-    ideas = _name_ideas(ideas, (*known, *(_with_idea(each, by_text, ()) for each in new)))
+    known: list[Finding] = []
+    for finding in old:
+        also = [now[number] for number in finding.also]
+        known.append(_with_idea(finding, by_text, also))
+    stated = [_with_idea(finding, by_text, ()) for finding in new]
+    ideas = _name_ideas(ideas, (*known, *stated))
     # Agents name ideas that they have read, so none of this round.
     read = fast_replace(
         before, findings=(*known, *new), ideas={number: ideas[number] for number in before.ideas}
     )
-    assigned = [
-        _with_idea(
-            each, by_text, (find_named_idea(read, by_text, name) for name in each.agrees_with)
-        )
-        for each in new
-    ]
+    assigned: list[Finding] = []
+    for finding in new:
+        agreed = [find_named_idea(read, by_text, name) for name in finding.agrees_with]
+        assigned.append(_with_idea(finding, by_text, agreed))
     findings = (*known, *assigned)
     ideas, holds = _count_backers(ideas, findings, before.refuted)
     # Silence keeps the last opinion.
@@ -538,11 +585,9 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
 def _with_idea(finding: Finding, by_text: Mapping[str, int], named: Iterable[int]) -> Finding:
     idea = by_text.get(finding.key, 0)
     also = tuple(dict.fromkeys(number for number in named if number and number != idea))
-    return (
-        finding
-        if (idea, also) == (finding.idea, finding.also)
-        else replace(finding, idea=idea, also=also)
-    )
+    if (idea, also) == (finding.idea, finding.also):
+        return finding
+    return replace(finding, idea=idea, also=also)
 
 
 def _name_ideas(ideas: Mapping[int, Idea], findings: Iterable[Finding]) -> dict[int, Idea]:
@@ -568,7 +613,9 @@ def _count_backers(
         if finding.seat not in last or last[finding.seat][0] != finding.round:
             last[finding.seat] = (finding.round, set())
         # What the validator refuted backs nothing.
-        for number in (finding.idea, *finding.also) if finding.key not in refuted else ():
+        if finding.key in refuted:
+            continue
+        for number in (finding.idea, *finding.also):
             if number in since:
                 # `setdefault` keeps the first round: who held an idea since its founding round counts as independent.
                 since[number].setdefault(finding.seat, finding.round)
@@ -581,14 +628,11 @@ def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair,
     """Return the verdicts on pairs with those of this round, the oldest left out; what an author says counts as one, too."""
     if state.judge is None:
         return state.board.verdicts
-    agreed = (
-        order_pair(normalize_idea(each.text), normalize_idea(each.similar_to))
-        for each in placed
-        if each.reason == "agreesWith"
-    )
-    verdicts = {
-        **state.board.verdicts,
-        **_collect_verdicts(state),
-        **dict.fromkeys(agreed, (AGREED, 1)),
-    }
-    return dict([*verdicts.items()][-MAX_VERDICTS:]) if len(verdicts) > MAX_VERDICTS else verdicts
+    verdicts = {**state.board.verdicts, **_collect_verdicts(state)}
+    for each in placed:
+        if each.reason == "agreesWith":
+            pair = order_pair(normalize_idea(each.text), normalize_idea(each.similar_to))
+            verdicts[pair] = (AGREED, 1)
+    if len(verdicts) > MAX_VERDICTS:
+        return dict([*verdicts.items()][-MAX_VERDICTS:])
+    return verdicts
