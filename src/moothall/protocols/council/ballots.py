@@ -15,6 +15,7 @@ from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import CandidateVote, Contribution
 from moothall.protocols.council.motions import (
     find_discussed_line,
+    find_label,
     list_candidates,
     weigh_blind_positions,
 )
@@ -57,12 +58,16 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
 
     A bare position is about the line that it names, or the only candidate; a bare abstention is about all of them.
     """
+    votes: dict[int, CandidateVote] = {}
     if said.ballot:
-        return {vote.candidate: vote for vote in said.ballot if vote.candidate in candidates}
+        for vote in said.ballot:
+            if vote.candidate in candidates:
+                votes[vote.candidate] = vote
+        return votes
     if said.position == "abstain":
-        return {
-            number: CandidateVote(candidate=number, position="abstain") for number in candidates
-        }
+        for number in candidates:
+            votes[number] = CandidateVote(candidate=number, position="abstain")
+        return votes
     about: int | None = None
     if said.refers_to in candidates:
         about = said.refers_to
@@ -88,23 +93,19 @@ def list_unproposed(state: Council, candidates: Sequence[int]) -> tuple[Unpropos
     """Return the listed options that votes name and no candidate does: each is a candidate as well (Q-9)."""
     open_options = set(map(normalize_label, state.opened.subject.options))
     for number in candidates:
-        open_options.discard(_find_label(state.line(number)))
+        open_options.discard(find_label(state.line(number)))
     if not open_options:
         return ()
     votes: dict[str, CouncilLine] = {}
     for seat in state.seats:
         line = state.line(state.votes.get(seat.id))
-        label = _find_label(line)
+        label = find_label(line)
         if line is None or label not in open_options:
             continue
         is_silent_so_far = label in votes and not votes[label].said.text.strip()
         if label not in votes or (is_silent_so_far and line.said.text.strip()):
             votes[label] = line
     return tuple(UnproposedOption(line.id, label) for label, line in votes.items())
-
-
-def _find_label(line: CouncilLine | None) -> str:
-    return "" if line is None else normalize_label(line.said.choice)
 
 
 def read_vote(
@@ -136,18 +137,13 @@ def find_votes(
     """Return the most favourable vote of everyone who voted on one of these candidates."""
     lines = state.map_lines(state.votes)
     unproposed = list_unproposed(state, candidates)
-    cast = {
-        seat: read_vote(state, line.said, candidates, unproposed) for seat, line in lines.items()
-    }
-    listed = {
-        seat: [ballot[number] for number in about if number in ballot]
-        for seat, ballot in cast.items()
-    }
-    return {
-        seat: min(votes, key=lambda vote: FAVOUR.index(vote.position))
-        for seat, votes in listed.items()
-        if votes
-    }
+    best: dict[SeatId, CandidateVote] = {}
+    for seat, line in lines.items():
+        ballot = read_vote(state, line.said, candidates, unproposed)
+        votes = [ballot[number] for number in about if number in ballot]
+        if votes:
+            best[seat] = min(votes, key=lambda vote: FAVOUR.index(vote.position))
+    return best
 
 
 class CandidateVotes:
@@ -161,12 +157,10 @@ class CandidateVotes:
         unproposed = list_unproposed(state, candidates)
         self._candidates = (*candidates, *[option.line for option in unproposed])
         # The ballot of everyone who voted, and how sure its voter is of it as a whole.
-        lines = {seat: state.line(number) for seat, number in state.votes.items()}
-        self._ballots = {
-            seat: (read_vote(state, line.said, candidates, unproposed), line.said.confidence)
-            for seat, line in lines.items()
-            if line is not None
-        }
+        self._ballots: dict[SeatId, tuple[Mapping[int, CandidateVote], float | None]] = {}
+        for seat, line in state.map_lines(state.votes).items():
+            votes = read_vote(state, line.said, candidates, unproposed)
+            self._ballots[seat] = (votes, line.said.confidence)
         # Most voters take one of four positions with one confidence: each of these votes is built once.
         self._built: dict[tuple[SeatId, VotePosition | None, float | None], SeatVote] = {}
         self._votes: dict[int, tuple[SeatVote, ...]] = {}
@@ -182,7 +176,7 @@ class CandidateVotes:
 
     def find_choice(self, candidate: int) -> str:
         """Return what a candidate is counted as: the choice that it names, else the candidate itself."""
-        return _find_label(self._state.line(candidate)) or f"#{candidate}"
+        return find_label(self._state.line(candidate)) or f"#{candidate}"
 
     @cached_property
     def by_choice(self) -> Mapping[str, tuple[SeatVote, ...]]:
@@ -195,10 +189,10 @@ class CandidateVotes:
             (self.find_choice(candidate), self.list_votes(candidate))
             for candidate in self._candidates
         )
-        return {
-            choice: tuple([min(each, key=rate) for each in zip(*listed, strict=True)])
-            for choice, listed in groups.items()
-        }
+        best: dict[str, tuple[SeatVote, ...]] = {}
+        for choice, listed in groups.items():
+            best[choice] = tuple([min(each, key=rate) for each in zip(*listed, strict=True)])
+        return best
 
     @cached_property
     def ranking(self) -> list[int]:
@@ -210,15 +204,17 @@ class CandidateVotes:
         """
         state = self._state
         evidence = weigh_blind_positions(state)
-        scores = {
-            choice: self._score_choice(choice, votes, evidence)
-            for choice, votes in self.by_choice.items()
-        }
+        scores: dict[str, tuple[float, ...]] = {}
+        for choice, votes in self.by_choice.items():
+            scores[choice] = self._score_choice(choice, votes, evidence)
         places = {seat.id: place for place, seat in enumerate(state.seats)}
 
         def rate(number: int) -> tuple[float, ...]:
             line = state.line(number)
-            place = places.get(line.seat, len(places)) if line is not None else len(places)
+            # Who has no seat comes last.
+            place = len(places)
+            if line is not None:
+                place = places.get(line.seat, place)
             figures = (
                 *scores[self.find_choice(number)],
                 *self._count_support(self.list_votes(number)),
@@ -229,26 +225,24 @@ class CandidateVotes:
 
     def compute_shares(self, evidence: BlindEvidence) -> dict[str, float]:
         """Return each choice's share of blind answers and votes together; a vote after reading counts VOTE_SHARE of an answer."""
-        votes = {
-            choice: self._count_support(listed, evidence.options)[0]
-            for choice, listed in self.by_choice.items()
-        }
-        blind = evidence.scores
-        sums = {
-            choice: blind.get(choice, 0.0) + VOTE_SHARE * votes.get(choice, 0.0)
-            for choice in blind | votes
-        }
+        sums = dict(evidence.scores)
+        for choice, listed in self.by_choice.items():
+            support = self._count_support(listed, evidence.options)[0]
+            sums[choice] = sums.get(choice, 0.0) + VOTE_SHARE * support
         total = math.fsum(sums.values())
-        return {choice: value / total if total > 0 else 0.0 for choice, value in sums.items()}
+        if total <= 0:
+            return dict.fromkeys(sums, 0.0)
+        return {choice: value / total for choice, value in sums.items()}
 
     def _score_choice(
         self, choice: str, votes: Sequence[SeatVote], evidence: BlindEvidence | None
     ) -> tuple[float, ...]:
         support, unconditional, _ = self._count_support(votes)
-        blind = evidence.scores.get(choice, 0.0) if evidence is not None else 0.0
-        if self._state.opened.settings.choose == "both" and evidence is not None:
+        if evidence is None:
+            return support, 0.0, unconditional
+        if self._state.opened.settings.choose == "both":
             return self.compute_shares(evidence)[choice], support, unconditional
-        return support, blind, unconditional
+        return support, evidence.scores.get(choice, 0.0), unconditional
 
     def _count_support(
         self, votes: Sequence[SeatVote], options: int = MOTION_OPTIONS
@@ -268,32 +262,32 @@ class CandidateVotes:
             correlations = build_seat_correlations(
                 self._state.opened.subject.error_correlations, voters
             )
-            weights = weigh_votes(
-                [build_vote(seat, None, None) for seat in voters], correlations, options
-            )
-            self._weights[options] = {
-                seat.id: weight for seat, weight in zip(voters, weights, strict=True)
-            }
+            votes = [build_vote(seat, None, None) for seat in voters]
+            weights = weigh_votes(votes, correlations, options)
+            names = [seat.id for seat in voters]
+            self._weights[options] = dict(zip(names, weights, strict=True))
         return self._weights[options]
 
     def _build_vote(self, seat: Seat, candidate: int) -> SeatVote:
-        ballot = self._ballots.get(seat.id)
-        vote = None if ballot is None else ballot[0].get(candidate)
-        if vote is None:
-            key: tuple[SeatId, VotePosition | None, float | None] = (
-                seat.id,
-                None if ballot is None else "abstain",
-                None,
-            )
-        else:
-            key = (
-                seat.id,
-                vote.position,
-                vote.confidence if vote.confidence is not None or ballot is None else ballot[1],
-            )
+        position, confidence = self._find_position(seat.id, candidate)
+        key = (seat.id, position, confidence)
         if key not in self._built:
-            self._built[key] = build_vote(seat, *key[1:])
+            self._built[key] = build_vote(seat, position, confidence)
         return self._built[key]
+
+    def _find_position(
+        self, seat: SeatId, candidate: int
+    ) -> tuple[VotePosition | None, float | None]:
+        """Return a seat's position on a candidate, and how sure it is of it: of this position, else of its whole ballot."""
+        if seat not in self._ballots:
+            return None, None
+        votes, confidence = self._ballots[seat]
+        vote = votes.get(candidate)
+        if vote is None:
+            return "abstain", None
+        if vote.confidence is not None:
+            confidence = vote.confidence
+        return vote.position, confidence
 
 
 def find_motion(
@@ -311,7 +305,9 @@ def find_motion(
 def find_discussed_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the candidate that the discussion supports most, whatever the votes say: these may still be sealed."""
     lines = state.list_lines(find_candidate_ids(variant, state))
-    return lines[0] if len(lines) == 1 else find_discussed_line(state, lines)
+    if len(lines) == 1:
+        return lines[0]
+    return find_discussed_line(state, lines)
 
 
 def is_by_candidates(variant: CouncilVariant, state: Council) -> bool:
@@ -338,11 +334,10 @@ def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
     """Return the ballot that a vote lacks, from what else it says; None if nothing says it."""
     if name != "ballot":
         return None
-    by_line = {
-        int(key.lstrip("#")): _read(value)
-        for key, value in fields.items()
-        if re.fullmatch(r"#?\d{1,6}", key)
-    }
+    by_line: dict[int, dict[str, object]] = {}
+    for key, value in fields.items():
+        if re.fullmatch(r"#?\d{1,6}", key):
+            by_line[int(key.lstrip("#"))] = _read(value)
     about = _find_referenced_line(fields)
     said = _read(fields.get("position") or fields.get("vote"))
     if not by_line and about is not None and said:
@@ -350,9 +345,11 @@ def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
     if not by_line:
         texts = [value for value in fields.values() if isinstance(value, str)]
         by_line = find_line_positions("\n".join(texts))
-    return [
-        {"candidate": number, **position} for number, position in by_line.items() if position
-    ] or None
+    ballot: list[dict[str, object]] = []
+    for number, position in by_line.items():
+        if position:
+            ballot.append({"candidate": number, **position})
+    return ballot or None
 
 
 def _find_referenced_line(fields: Mapping[str, object]) -> int | None:
@@ -376,11 +373,12 @@ def find_line_positions(words: str) -> dict[int, dict[str, object]]:
 
 
 def _read(value: object) -> dict[str, object]:
-    read = find_choice(value, POSITIONS) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return {}
+    read = find_choice(value, POSITIONS)
     if read is None:
         return {}
-    return (
-        {"position": read.value, "condition": read.condition}
-        if read.condition
-        else {"position": read.value}
-    )
+    position: dict[str, object] = {"position": read.value}
+    if read.condition:
+        position["condition"] = read.condition
+    return position

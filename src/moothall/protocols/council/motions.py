@@ -48,15 +48,24 @@ def list_candidates(variant: CouncilVariant, state: Council) -> list[CouncilLine
     """
     if variant.owner(state.opened) is not None:
         alone = find_owned_motion(variant, state)
-        return [] if alone is None else [alone]
-    written = [line for line in state.lines if line.said.type == "synthesize"]
-    syntheses = [line for line in written if is_text(state, line)]
+        if alone is None:
+            return []
+        return [alone]
+    syntheses = _list_syntheses(state)
     latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
     lines = latest or {line.seat: line for line in list_proposals(state)}
     in_order = [lines[seat.id] for seat in state.seats if seat.id in lines]
-    return list({normalize_label(line.said.text): line for line in reversed(in_order)}.values())[
-        ::-1
-    ]
+    by_text = {normalize_label(line.said.text): line for line in reversed(in_order)}
+    return list(reversed(by_text.values()))
+
+
+def _list_syntheses(state: Council) -> list[CouncilLine]:
+    """Return the syntheses that say something; of an owner these are its decisions."""
+    syntheses: list[CouncilLine] = []
+    for line in state.lines:
+        if line.said.type == "synthesize" and is_text(state, line):
+            syntheses.append(line)
+    return syntheses
 
 
 def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> CouncilLine | None:
@@ -86,36 +95,36 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
 
 def is_about(state: Council, line: CouncilLine, choice: str, author: SeatId) -> bool:
     """Whether a line may speak to a choice: the line that it names, else the proposal of `author`, names no other."""
-    about = [
-        state.line(line.said.refers_to),
-        *(each for each in list_proposals(state) if each.seat == author),
-    ]
-    labels = [normalize_label(each.said.choice) for each in about if each is not None]
-    named = [label for label in labels if label]
-    return not named or not choice or named[0] == choice
+    if not choice:
+        return True
+    about = [each for each in list_proposals(state) if each.seat == author]
+    referred = state.line(line.said.refers_to)
+    if referred is not None:
+        about.insert(0, referred)
+    for each in about:
+        label = normalize_label(each.said.choice)
+        if label:
+            return label == choice
+    return True
 
 
 def find_owned_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the motion of a session that a seat owns: the owner's decision, else its proposal."""
     owner = variant.owner(state.opened)
-    written = [line for line in state.lines if line.said.type == "synthesize"]
-    decisions = [line for line in written if is_text(state, line)]
-    return next(
-        (line for line in reversed((*list_proposals(state), *decisions)) if line.seat == owner),
-        None,
-    )
+    for line in reversed((*list_proposals(state), *_list_syntheses(state))):
+        if line.seat == owner:
+            return line
+    return None
 
 
 def has_motion(variant: CouncilVariant, state: Council) -> bool:
     """Whether there is anything to decide on, without computing the motion."""
     owner = variant.owner(state.opened)
-    texts = [
-        line
-        for line in state.lines
-        if line.said.type == "synthesize"
-        or (line.said.type == "propose" and owner in {None, line.seat})
-    ]
-    return any(is_text(state, line) for line in texts)
+    for line in state.lines:
+        is_proposal = line.said.type == "propose" and owner in {None, line.seat}
+        if (is_proposal or line.said.type == "synthesize") and is_text(state, line):
+            return True
+    return False
 
 
 def list_challenges(state: Council) -> list[Challenge]:
@@ -123,36 +132,45 @@ def list_challenges(state: Council) -> list[Challenge]:
     raised = {line.id: line for line in state.lines if line.said.type == "challenge"}
     answered: dict[int, int] = {}
     accepted: dict[int, int] = {}
-    for line in state.lines if raised else ():
+    if not raised:
+        return []
+    for line in state.lines:
         for number in _list_answered_lines(line.said):
             challenge = raised.get(number)
             # Nobody answers their own challenge, and no line answers one that came after it.
             if challenge is None or challenge.seat == line.seat or line.id <= number:
                 continue
-            if number in line.said.accepts or any(
-                taken.entry == number and taken.how != "declined" for taken in line.said.taken
-            ):
+            if number in line.said.accepts or _takes_advice(line.said, number):
                 # `setdefault` keeps the first line; an acceptance outranks an answer, see below.
                 accepted.setdefault(number, line.id)
             else:
                 answered.setdefault(number, line.id)
-    states: dict[int, ChallengeState] = {
-        **dict.fromkeys(answered, "answered"),
-        **dict.fromkeys(accepted, "accepted"),
-    }
-    met_by = {**answered, **accepted}
-    return [
-        Challenge(line=line, state=states.get(at, "open"), by=met_by.get(at))
-        for at, line in raised.items()
-    ]
+    challenges: list[Challenge] = []
+    for number, line in raised.items():
+        if number in accepted:
+            challenges.append(Challenge(line=line, state="accepted", by=accepted[number]))
+        elif number in answered:
+            challenges.append(Challenge(line=line, state="answered", by=answered[number]))
+        else:
+            challenges.append(Challenge(line=line, state="open"))
+    return challenges
+
+
+def _takes_advice(said: Contribution, number: int) -> bool:
+    """Whether a contribution takes the advice in a line, all of it or a part."""
+    return any(taken.entry == number and taken.how != "declined" for taken in said.taken)
 
 
 def _list_answered_lines(said: Contribution) -> set[int]:
     """Return the lines that a contribution answers or accepts; a vote addresses the motion, whatever it refers to."""
-    spoken_to = {said.refers_to} if said.refers_to is not None and said.type != "vote" else set()
-    # Advice that is declined without a reason has not been answered.
-    taken = {each.entry for each in said.taken if each.how != "declined" or each.why.strip()}
-    return spoken_to | set(said.answers) | set(said.accepts) | taken
+    answered = {*said.answers, *said.accepts}
+    if said.refers_to is not None and said.type != "vote":
+        answered.add(said.refers_to)
+    for taken in said.taken:
+        # Advice that is declined without a reason has not been answered.
+        if taken.how != "declined" or taken.why.strip():
+            answered.add(taken.entry)
+    return answered
 
 
 def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:
@@ -168,18 +186,24 @@ def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:
 
 def weigh_blind_positions(state: Council) -> BlindEvidence | None:
     """Return what the blind positions say about the choices; None if the session was not blind, or nobody named a choice."""
-    answers = {
-        seat: (line.said.choice, line.said.confidence)
-        for seat, line in find_blind_positions(state).items()
-    }
+    answers: dict[SeatId, tuple[str, float | None]] = {}
+    for seat, line in find_blind_positions(state).items():
+        answers[seat] = (line.said.choice, line.said.confidence)
     return weigh_blind_answers(state.seats, answers, state.opened.subject)
 
 
 def is_new_answer(state: Council, decided: CouncilLine | None) -> bool:
     """Whether nobody had written this label blind, and no options were named: what it says of the blind ones is not known."""
     evidence = weigh_blind_positions(state)
-    label = normalize_label(decided.said.choice) if decided is not None else ""
+    label = find_label(decided)
     return bool(label) and evidence is not None and not evidence.is_comparable(label)
+
+
+def find_label(line: CouncilLine | None) -> str:
+    """Return the normalized choice of a line; empty without a line."""
+    if line is None:
+        return ""
+    return normalize_label(line.said.choice)
 
 
 def is_blind_agreement(state: Council) -> bool:
@@ -200,9 +224,10 @@ def is_overturned(variant: CouncilVariant, state: Council, decided: CouncilLine 
     An owner names what moved it by the advice that it took.
     """
     evidence = weigh_blind_positions(state)
-    before = evidence.majority if evidence is not None else None
-    after = normalize_label(decided.said.choice) if decided is not None else ""
-    if evidence is None or before is None or not after or after == before:
+    after = find_label(decided)
+    if evidence is None or evidence.majority is None:
+        return False
+    if not after or after == evidence.majority:
         return False
     if not evidence.is_comparable(after):
         return False
@@ -215,12 +240,11 @@ def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
     vote, before = state.line(state.votes[seat]), find_blind_positions(state).get(seat)
     if vote is None or before is None or normalize_label(before.said.choice) == after:
         return False
-    ballot = [(state.line(each.candidate), each.position) for each in vote.said.ballot]
-    positions = {
-        position for line, position in ballot if line and normalize_label(line.said.choice) == after
-    }
+    positions = {vote.said.position}
+    for each in vote.said.ballot:
+        if find_label(state.line(each.candidate)) == after:
+            positions.add(each.position)
     if normalize_label(vote.said.choice) == after:
         positions.add("support")
-    return vote.said.moved_by is not None and bool(
-        {vote.said.position, *positions} & {"support", "conditional_support"}
-    )
+    is_with = not positions.isdisjoint({"support", "conditional_support"})
+    return vote.said.moved_by is not None and is_with

@@ -5,7 +5,7 @@ prefix cache hits. The lines together have a bounded length, however many there 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
@@ -18,10 +18,9 @@ from moothall.domain.context import (
     clip_utterance,
     extract_first_sentence,
 )
-from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
-from moothall.domain.ids import USER
+from moothall.domain.ids import USER, SeatId
 from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines
@@ -87,10 +86,7 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     words = COUNCIL_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
-    own_words = next((line.said.text for line in reversed(state.lines) if line.seat == seat.id), "")
-    # While proposals are blind, not even a similarity may depend on what others wrote.
-    is_blind = state.is_sealed and state.phase == "propose"
-    motion = None if is_blind else find_discussed_motion(variant, state)
+    own_words = _find_last_words(state, seat.id)
     opened = state.opened
     return fill_brief(
         state,
@@ -101,10 +97,29 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
         perception=Perception(goal=opened.topic, memory=_build_memory(lines), own_words=own_words),
         shared=build_shared_prompt(opened.language, opened.topic, opened.subject.options, lines),
         own=build_own_prompt(variant, state, seat, ask.kind),
-        subject=opened.topic if motion is None else motion.said.text,
+        subject=_find_subject(variant, state),
         schema=build_answer_schema(CouncilAsk(variant=variant, state=state, ask=ask)),
         hints=words.hints,
     )
+
+
+def _find_last_words(state: Council, seat: SeatId) -> str:
+    for line in reversed(state.lines):
+        if line.seat == seat:
+            return line.said.text
+    return ""
+
+
+def _find_subject(variant: CouncilVariant, state: Council) -> str:
+    """Return the text that an answer is about: the motion, else the question."""
+    # While proposals are blind, not even a similarity may depend on what others wrote.
+    is_blind = state.is_sealed and state.phase == "propose"
+    if is_blind:
+        return state.opened.topic
+    motion = find_discussed_motion(variant, state)
+    if motion is None:
+        return state.opened.topic
+    return motion.said.text
 
 
 @lru_cache(maxsize=32)
@@ -121,17 +136,12 @@ def build_shared_prompt(
     shown = lines[-MAX_LINES:]
     # Every line gets the same room, so that one long contribution cannot push the others out.
     room = MAX_TABLE_LENGTH // len(shown)
-    left_out = (
-        [words.left_out.format(count=len(lines) - len(shown))] if len(lines) > len(shown) else []
-    )
-    return "\n\n".join(
-        [
-            question,
-            "\n".join(
-                [words.table, *left_out, *(format_line(words, line, room) for line in shown)]
-            ),
-        ]
-    )
+    table = [words.table]
+    if len(lines) > len(shown):
+        table.append(words.left_out.format(count=len(lines) - len(shown)))
+    for line in shown:
+        table.append(format_line(words, line, room))
+    return "\n\n".join([question, "\n".join(table)])
 
 
 def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TABLE_LENGTH) -> str:
@@ -144,31 +154,44 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TAB
         marks.append(f"{words.about} #{said.refers_to}")
     for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts)):
         if lines:
-            shown = " ".join(f"#{number}" for number in lines[:MAX_REFERENCES])
-            more = " …" if len(lines) > MAX_REFERENCES else ""
-            marks.append(f"{name} {shown}{more}")
+            marks.append(f"{name} {_format_references(lines)}")
     if said.confidence is not None:
         marks.append(f"{words.confidence} {said.confidence:.2f}")
-    parts = [
-        said.text,
-        *(f"{label}: {one_line(text)}" for label, text in list_details(said, words.labels)),
-    ]
+    parts: list[str] = []
+    if said.text:
+        parts.append(said.text)
+    for label, text in list_details(said, words.labels):
+        parts.append(f"{label}: {one_line(text)}")
     for vote in said.ballot:
-        condition = (
-            f"; {words.labels['condition']}: {one_line(vote.condition)}" if vote.condition else ""
-        )
-        parts.append(f"#{vote.candidate}: {words.verdicts[vote.position]}{condition}")
-    text = "\n".join(part for part in parts if part)
+        part = f"#{vote.candidate}: {words.verdicts[vote.position]}"
+        if vote.condition:
+            part += f"; {words.labels['condition']}: {one_line(vote.condition)}"
+        parts.append(part)
     # Quoted before it is cut: the cut text still has a fence on each line.
-    quoted = quote_lines(text)
-    cut = quoted if len(quoted) <= room else f"{quoted[:room]}… {words.shortened}"
-    return f"[{', '.join(marks)}]\n{cut}"
+    quoted = quote_lines("\n".join(parts))
+    if len(quoted) > room:
+        quoted = f"{quoted[:room]}… {words.shortened}"
+    return f"[{', '.join(marks)}]\n{quoted}"
+
+
+def _format_references(numbers: Sequence[int]) -> str:
+    """Format numbers of lines, the first of them where there are many."""
+    shown = _format_numbers(numbers[:MAX_REFERENCES])
+    if len(numbers) > MAX_REFERENCES:
+        shown += " …"
+    return shown
+
+
+def _format_numbers(numbers: Iterable[int]) -> str:
+    return " ".join(f"#{number}" for number in numbers)
 
 
 def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: str) -> str:
     """Return what only this seat reads: who it is, what is disputed, and what it is asked for."""
     words = COUNCIL_PROMPT[state.opened.language]
-    phase = state.phase if kind == "free" else kind
+    phase = kind
+    if kind == "free":
+        phase = state.phase
     return "\n".join(
         [
             words.you,
@@ -206,14 +229,19 @@ def _format_context(
 
 
 def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
-    choices = group_pairs(
-        (normalize_label(line.said.choice), seat)
-        for seat, line in find_blind_positions(state).items()
-    )
+    choices: dict[str, list[SeatId]] = {}
+    for seat, line in find_blind_positions(state).items():
+        choices.setdefault(normalize_label(line.said.choice), []).append(seat)
     if "" in choices or not choices:
         return []
-    lines = [f"{' '.join(seats)}:\n{quote_lines(choice)}" for choice, seats in choices.items()]
-    return ["", words.blind, *lines, words.agreed if len(choices) == 1 else words.disputed]
+    lines = ["", words.blind]
+    for choice, seats in choices.items():
+        lines.append(f"{' '.join(seats)}:\n{quote_lines(choice)}")
+    if len(choices) == 1:
+        lines.append(words.agreed)
+    else:
+        lines.append(words.disputed)
+    return lines
 
 
 def _format_minority(state: Council, seat: Seat, words: CouncilPromptText) -> list[str]:
@@ -221,67 +249,65 @@ def _format_minority(state: Council, seat: Seat, words: CouncilPromptText) -> li
     blind = find_blind_positions(state)
     choices = {name: normalize_label(line.said.choice) for name, line in blind.items()}
     counts = Counter(choices.values())
-    few = {
-        name for name, choice in choices.items() if choice and 2 * counts[choice] <= len(choices)
-    }
-    spoken = [
-        line
-        for line in state.list_visible_lines(seat.id)
-        if line.said.type in {"propose", "support", "challenge"}
-    ]
-    last = {line.seat: line for line in spoken if line.seat in few}
+    last: dict[SeatId, CouncilLine] = {}
+    for line in state.list_visible_lines(seat.id):
+        choice = choices.get(line.seat, "")
+        is_of_few = choice != "" and 2 * counts[choice] <= len(choices)
+        if is_of_few and line.said.type in {"propose", "support", "challenge"}:
+            last[line.seat] = line
     lines = []
     for name, line in list(last.items())[:MAX_REFERENCES]:
         said = f"{extract_first_sentence(line.said.text)}\n{words.labels['choice']}: {blind[name].said.choice}"
         lines.append(f"[#{line.id} {name}]\n{quote_lines(said)}")
-    return ["", words.minority, *lines] if lines else []
+    if not lines:
+        return []
+    return ["", words.minority, *lines]
 
 
 def _format_motion(variant: CouncilVariant, state: Council, words: CouncilPromptText) -> list[str]:
     candidates = _list_candidate_lines(variant, state)
+    if not candidates:
+        return []
     if len(candidates) > 1:
         return ["", words.candidates, " ".join(f"#{line.id} ({line.seat})" for line in candidates)]
-    return [
-        part
-        for motion in candidates
-        for part in (
-            "",
-            words.motion.format(number=motion.id, seat=motion.seat),
-            quote_lines(motion.said.text)[:MAX_TABLE_LENGTH],
-        )
-    ]
+    motion = candidates[0]
+    title = words.motion.format(number=motion.id, seat=motion.seat)
+    return ["", title, quote_lines(motion.said.text)[:MAX_TABLE_LENGTH]]
 
 
 def _list_candidate_lines(variant: CouncilVariant, state: Council) -> list[CouncilLine]:
     if not is_by_candidates(variant, state):
         motion = find_discussed_motion(variant, state)
-        return [] if motion is None else [motion]
+        if motion is None:
+            return []
+        return [motion]
     return state.list_lines(find_candidate_ids(variant, state))
 
 
 def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
-    lines = [
-        f"#{challenge.line.id} {challenge.line.seat}"
-        for challenge in list_challenges(state)
-        if challenge.state == "open"
-    ]
-    return ["", words.unanswered, *lines] if lines else []
+    lines: list[str] = []
+    for challenge in list_challenges(state):
+        if challenge.state == "open":
+            lines.append(f"#{challenge.line.id} {challenge.line.seat}")
+    if not lines:
+        return []
+    return ["", words.unanswered, *lines]
 
 
 def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
     votes = state.list_lines(state.votes.values())
-    cast = [
-        (line, {line.said.position, *(vote.position for vote in line.said.ballot)})
-        for line in votes
-    ]
-    against = [line for line, positions in cast if positions & {"oppose", "conditional_support"}]
+    against = [line for line in votes if _has_objection(line)]
     if state.round == 1 or not against:
         return []
-    return [
-        "",
-        words.objections,
-        *(format_line(words, line, MAX_TABLE_LENGTH // len(against)) for line in against),
-    ]
+    lines = ["", words.objections]
+    for line in against:
+        lines.append(format_line(words, line, MAX_TABLE_LENGTH // len(against)))
+    return lines
+
+
+def _has_objection(vote: CouncilLine) -> bool:
+    positions = {vote.said.position, *(each.position for each in vote.said.ballot)}
+    return not positions.isdisjoint({"oppose", "conditional_support"})
 
 
 def _format_request(
@@ -292,22 +318,23 @@ def _format_request(
             return words.propose
         case "argue":
             owner = variant.owner(state.opened)
-            return words.argue if owner is None else words.advise.format(owner=owner)
+            if owner is None:
+                return words.argue
+            return words.advise.format(owner=owner)
         case "answer":
-            return words.answer.format(
-                challenges=" ".join(f"#{number}" for number in list_own_challenges(state, seat.id))
-            )
+            challenges = _format_numbers(list_own_challenges(state, seat.id))
+            return words.answer.format(challenges=challenges)
         case "synthesize":
             return words.synthesize
         case "decide":
-            advice = [f"#{number}" for number in list_advice(state)]
-            return words.decide.format(advice=" ".join(advice) or words.nothing)
+            advice = _format_numbers(list_advice(state))
+            return words.decide.format(advice=advice or words.nothing)
         case _ if state.opened.subject.options and not seat.is_outside:
             return words.vote_choice
         case _:
-            return (
-                words.vote if len(_list_candidate_lines(variant, state)) < 2 else words.vote_on_each
-            )
+            if len(_list_candidate_lines(variant, state)) < 2:
+                return words.vote
+            return words.vote_on_each
 
 
 def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
@@ -325,59 +352,58 @@ def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
 def build_person_ask(asked: CouncilAsk) -> PersonAsk:
     text, news, has_options = asked.text, _build_news(asked), bool(asked.options)
     pass_command = (person_steps.offer_pass(asked.language, {"type": "pass"}),)
-    resolution = (
-        "type",
-        *(("choice", "text") if has_options else ("text", "choice")),
-        "confidence",
-    )
+    resolution = ("type", "text", "choice", "confidence")
+    if has_options:
+        resolution = ("type", "choice", "text", "confidence")
+    intro = ""
     match asked.phase:
         case "propose":
-            intro = text.blind if asked.state.is_sealed else ""
-            return ask_person(
-                FORMS["propose"].put_first(*resolution), asked, intro=intro, news=news
-            )
+            if asked.state.is_sealed:
+                intro = text.blind
+            rows = FORMS["propose"].put_first(*resolution)
+            return ask_person(rows, asked, intro=intro, news=news)
         case "synthesize":
-            intro, rows = (
-                text.synthesize if has_options else "",
-                FORMS["synthesize"].put_first(*resolution),
-            )
+            if has_options:
+                intro = text.synthesize
+            rows = FORMS["synthesize"].put_first(*resolution)
             return ask_person(rows, asked, intro=intro, news=news, commands=pass_command)
         case "argue":
             rows = FORMS["argue"].put_first("type", "refers_to", "text")
             return ask_person(rows, asked, news=news, commands=pass_command)
         case "answer":
-            about = "\n".join(
-                [text.challenged, *_quote(asked, list_own_challenges(asked.state, asked.ask.seat))]
-            )
+            challenges = _quote(asked, list_own_challenges(asked.state, asked.ask.seat))
+            about = "\n".join([text.challenged, *challenges])
             return ask_person(
                 FORMS["answer"].fields, asked, about=about, news=news, commands=pass_command
             )
         case "decide":
-            intro, rows = text.decide if has_options else "", FORMS["decide"].put_first(*resolution)
+            if has_options:
+                intro = text.decide
+            rows = FORMS["decide"].put_first(*resolution)
             return ask_person(rows, asked, intro=intro, news=news)
         case _:
-            rows = [row for row in FORMS["vote"].fields if row.name != "choice"]
-            approval = ask_person(
-                rows,
-                asked,
-                about=_describe_motion(asked),
-                news=news,
-                commands=_offer_abstention(asked),
-            )
-            if not has_options:
-                return approval
-            # A command, not a choice: "I choose Postgres" must not be weighed against a word for no side.
-            abstain = PersonCommand(
-                word="/abstain",
-                text=PERSON_STEPS[asked.language].verdicts[ABSTAIN],
-                answer={"type": "vote", "choice": ABSTAIN},
-                words=(ABSTAIN, "弃权"),
-            )
-            chosen = ask_person(
-                _list_choice_rows(), asked, about=approval.about, news=news, commands=(abstain,)
-            )
-            # Whoever writes "yes, if we have backups" means the motion, and is understood.
-            return replace(chosen, otherwise=approval)
+            return _ask_vote(asked, news)
+
+
+def _ask_vote(asked: CouncilAsk, news: tuple[Utterance, ...]) -> PersonAsk:
+    """Ask for a position on the motion; where there are options, for one of these."""
+    rows = [row for row in FORMS["vote"].fields if row.name != "choice"]
+    about, abstention = _describe_motion(asked), _offer_abstention(asked)
+    approval = ask_person(rows, asked, about=about, news=news, commands=abstention)
+    if not asked.options:
+        return approval
+    # A command, not a choice: "I choose Postgres" must not be weighed against a word for no side.
+    abstain = PersonCommand(
+        word="/abstain",
+        text=PERSON_STEPS[asked.language].verdicts[ABSTAIN],
+        answer={"type": "vote", "choice": ABSTAIN},
+        words=(ABSTAIN, "弃权"),
+    )
+    chosen = ask_person(
+        _list_choice_rows(), asked, about=approval.about, news=news, commands=(abstain,)
+    )
+    # Whoever writes "yes, if we have backups" means the motion, and is understood.
+    return replace(chosen, otherwise=approval)
 
 
 def _offer_abstention(asked: CouncilAsk) -> tuple[PersonCommand, ...]:
@@ -418,21 +444,23 @@ def _quote(asked: CouncilAsk, numbers: Sequence[int]) -> list[str]:
 def _build_news(asked: CouncilAsk) -> tuple[Utterance, ...]:
     """Return the latest lines that the seat may read; while proposals are blind, only its own and the user's."""
     words = COUNCIL_REPORT[asked.language]
-    return tuple(
-        clip_utterance(
-            Utterance(
-                id=line.id, speaker=line.seat, text=_format_line(words.types, words.verdicts, line)
-            )
-        )
-        for line in asked.visible[-MAX_NEWS:]
-    )
+    news: list[Utterance] = []
+    for line in asked.visible[-MAX_NEWS:]:
+        text = _format_line(words.types, words.verdicts, line)
+        news.append(clip_utterance(Utterance(id=line.id, speaker=line.seat, text=text)))
+    return tuple(news)
 
 
 def _format_line(types: Mapping[str, str], verdicts: Mapping[str, str], line: CouncilLine) -> str:
     said = line.said
-    what = types[said.type] if said.position is None else verdicts[said.position]
-    about = f" #{said.refers_to}" if said.refers_to else ""
-    choice = f" ({said.choice})" if said.choice else ""
-    text = said.text or said.condition
-    # The user's input is stored as a pass with a text: it is neither a proposal nor a vote.
-    return said.text if line.seat == USER else f"{what}{about}{choice}: {text}"
+    if line.seat == USER:
+        # The user's input is stored as a pass with a text: it is neither a proposal nor a vote.
+        return said.text
+    head = types[said.type]
+    if said.position is not None:
+        head = verdicts[said.position]
+    if said.refers_to:
+        head += f" #{said.refers_to}"
+    if said.choice:
+        head += f" ({said.choice})"
+    return f"{head}: {said.text or said.condition}"

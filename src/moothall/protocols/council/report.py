@@ -1,14 +1,13 @@
 """The report of a deliberation: the decision first, then what it rests on, then the whole record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, get_args
 
-from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
-from moothall.protocols.council.facts import ConsensusSettings
+from moothall.protocols.council.facts import ConsensusSettings, CouncilBallot
 from moothall.protocols.council.motions import Challenge, list_challenges
 from moothall.protocols.council.report_timeline import (
     TONES,
@@ -44,11 +43,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
         (words.category, subject.category),
         (words.options, " / ".join(subject.options)),
     )
-    phases = group_pairs(
-        (format_phase(one.phase, one.round, words), f"{one.seat} {timeline.describe_pass(one)}")
-        for one in timeline.passes
-    )
-    passed = tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())
+    passed = _list_passes(timeline, words)
     return sections.build_report(
         timeline,
         decision,
@@ -79,16 +74,39 @@ def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, 
             share=format_percent(decision.confidence), moved=_list_moved(decision, words)
         )
         narrow = explain_consensus(words, "contested").capitalize() + "."
-        warnings.append(parted if decision.confidence_from == "blind" else narrow)
+        if decision.confidence_from == "blind":
+            warnings.append(parted)
+        else:
+            warnings.append(narrow)
     if decision.open_challenges and decision.status == "concluded":
-        text = words.closed_with_open if decision.decision is None else words.with_open
+        text = words.with_open
+        if decision.decision is None:
+            text = words.closed_with_open
         numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
         warnings.append(
             blocks.References(numbers, text.format(count=len(numbers), line=blocks.LINE))
         )
     if decision.overturned:
         warnings.append(words.overturned)
-    return tuple(part for span in warnings for part in (" ", span))[1:]
+    return _join_spans(warnings, " ")
+
+
+def _join_spans(spans: Sequence[blocks.Span], separator: str) -> tuple[blocks.Span, ...]:
+    joined: list[blocks.Span] = []
+    for span in spans:
+        if joined:
+            joined.append(separator)
+        joined.append(span)
+    return tuple(joined)
+
+
+def _list_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[str, ...]:
+    """Return who passed in each phase, one line a phase."""
+    phases: dict[str, list[str]] = {}
+    for each in timeline.passes:
+        phase = format_phase(each.phase, each.round, words)
+        phases.setdefault(phase, []).append(f"{each.seat} {timeline.describe_pass(each)}")
+    return tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())
 
 
 def _list_moved(decision: Decision, words: CouncilReportText) -> str:
@@ -98,7 +116,9 @@ def _list_moved(decision: Decision, words: CouncilReportText) -> str:
     for each in decision.positions:
         is_for = each.verdict in {"support", "conditional_support"}
         if is_for and normalize_label(each.choice_before) not in {"", choice}:
-            reason = f"#{each.moved_by}" if each.moved_by else words.moved_without
+            reason = words.moved_without
+            if each.moved_by:
+                reason = f"#{each.moved_by}"
             moved.append(f"{each.seat} ({reason})")
     return ", ".join(moved) or words.moved_none
 
@@ -110,31 +130,33 @@ def _build_outcome(
     motion = _build_motion(timeline, words)
     if timeline.resolution is None:
         reason = sections.explain_no_decision(timeline, decision, words)
-        return (
-            blocks.Card(
-                blocks=(*reason, blocks.Fields(tuple(_list_progress(timeline, words)))),
-                kind="decision",
-            ),
-            *motion,
-        )
-    made, none = decision.decision, blocks.Line(words.no_decision, "strong")
-    claim = none if made is None else blocks.Quote(made.text, "strong")
+        progress = blocks.Fields(tuple(_list_progress(timeline, words)))
+        return (blocks.Card(blocks=(*reason, progress), kind="decision"), *motion)
     figures = blocks.Fields(tuple(_list_figures(decision, words)))
-    ended = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
-    settings = timeline.state.opened.settings
-    if decision.decision is None and settings.carry_at is not None:
-        ended = (
-            blocks.Line(words.demanded.format(share=format_percent(settings.carry_at)), "warn"),
-            *ended,
-        )
-    if decision.decision is None and isinstance(settings, ConsensusSettings):
-        count = settings.quorum or len(timeline.state.seats)
-        demanded = words.demanded_of_all.format(
-            count=count, share=format_percent(settings.threshold)
-        )
-        ended = (blocks.Line(demanded, "warn"), *ended)
-    card = blocks.Card(blocks=(claim, figures, *ended), kind="decision")
+    if decision.decision is None:
+        none = blocks.Line(words.no_decision, "strong")
+        ended = _explain_no_motion_carried(timeline, words)
+        card = blocks.Card(blocks=(none, figures, *ended), kind="decision")
+    else:
+        claim = blocks.Quote(decision.decision.text, "strong")
+        card = blocks.Card(blocks=(claim, figures), kind="decision")
     return (blocks.Line(build_warning(decision, timeline.language), "warn"), card, *motion)
+
+
+def _explain_no_motion_carried(
+    timeline: CouncilTimeline, words: CouncilReportText
+) -> tuple[Block, ...]:
+    """Say what support was demanded, and which losses ended the session."""
+    lines: list[Block] = []
+    settings = timeline.state.opened.settings
+    if isinstance(settings, ConsensusSettings):
+        count = settings.quorum or len(timeline.state.seats)
+        share = format_percent(settings.threshold)
+        lines.append(blocks.Line(words.demanded_of_all.format(count=count, share=share), "warn"))
+    if settings.carry_at is not None:
+        share = format_percent(settings.carry_at)
+        lines.append(blocks.Line(words.demanded.format(share=share), "warn"))
+    return (*lines, *sections.explain_ending_losses(timeline, words))
 
 
 def _list_progress(
@@ -145,11 +167,8 @@ def _list_progress(
     if council.phase == "closed":
         return
     yield words.now, format_phase(council.phase, council.round, words)
-    waiting = [
-        seat
-        for seat in timeline.rules.variant.list_phase_seats(council, council.phase)
-        if seat not in council.had
-    ]
+    seats = timeline.rules.variant.list_phase_seats(council, council.phase)
+    waiting = [seat for seat in seats if seat not in council.had]
     if waiting:
         yield words.awaited, ", ".join(waiting)
 
@@ -160,27 +179,22 @@ def _list_figures(
     """Yield the kind of outcome, and how much support it has."""
     if decision.decision is not None:
         yield words.author, decision.author
-        text = (
-            words.agreed_on
-            if decision.ended_by in (*words.votes_read, "decided")
-            else words.voted_on
-        )
+        text = words.voted_on
+        if decision.ended_by in (*words.votes_read, "decided"):
+            text = words.agreed_on
         yield text, blocks.References(decision.decision.entries)
-    agreed = f" ({words.agreements[decision.agreement]})" if decision.agreement is not None else ""
-    yield (
-        words.consensus,
-        explain_consensus(words, decision.consensus_type or "no_consensus") + agreed,
-    )
+    consensus = explain_consensus(words, decision.consensus_type or "no_consensus")
+    if decision.agreement is not None:
+        consensus += f" ({words.agreements[decision.agreement]})"
+    yield words.consensus, consensus
     yield from sections.list_confidence_rows(decision, words)
     yield words.support, _format_support(decision, words)
     if decision.depth is not None:
         yield words.depth, _describe_depth(decision, decision.depth, words)
-    spared = (
-        f" · {words.spared.format(count=decision.spared)}"
-        if decision.spared and decision.depth is None
-        else ""
-    )
-    yield words.ended_by, f"{words.endings.get(decision.ended_by or '', decision.ended_by)}{spared}"
+    ending = str(words.endings.get(decision.ended_by or "", decision.ended_by))
+    if decision.spared and decision.depth is None:
+        ending += f" · {words.spared.format(count=decision.spared)}"
+    yield words.ended_by, ending
 
 
 def _describe_depth(decision: Decision, depth: DepthTaken, words: CouncilReportText) -> str:
@@ -203,7 +217,10 @@ def _format_support(decision: Decision, words: CouncilReportText) -> str:
     """Format the shares, and how many independent votes the heads are worth."""
     if decision.voters == 0:
         return words.no_votes
-    return (words.votes if decision.voters > 1 else words.one_vote).format(
+    text = words.votes
+    if decision.voters == 1:
+        text = words.one_vote
+    return text.format(
         support=format_percent(decision.support),
         turnout=format_percent(decision.turnout),
         heads=decision.voters,
@@ -216,7 +233,9 @@ def _build_motion(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
     motion = _find_shown_motion(timeline)
     if motion is None:
         return ()
-    title = words.motion if timeline.closed is None else words.not_carried
+    title = words.not_carried
+    if timeline.closed is None:
+        title = words.motion
     head = (
         f"{title} (",
         blocks.References((motion.id,)),
@@ -232,21 +251,20 @@ def _build_motion(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
 def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
     closed, council = timeline.resolution, timeline.state
     if closed is not None:
-        return None if closed.carried else council.line(closed.motion)
-    return (
-        council.line(council.candidates[0])
-        if council.phase == "vote" and len(council.candidates) == 1
-        else None
-    )
+        if closed.carried:
+            return None
+        return council.line(closed.motion)
+    if council.phase == "vote" and len(council.candidates) == 1:
+        return council.line(council.candidates[0])
+    return None
 
 
 def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
     """List what each candidate got, the motion first; nothing where there was only one."""
-    tallies = timeline.resolution.candidates if timeline.resolution is not None else ()
-    if len(tallies) < 2:
+    if timeline.resolution is None or len(timeline.resolution.candidates) < 2:
         return ()
     rows: list[tuple[blocks.Cell, ...]] = []
-    for tally in tallies:
+    for tally in timeline.resolution.candidates:
         line = timeline.state.line(tally.line)
         if line is None:
             continue
@@ -262,30 +280,26 @@ def _build_dissent(
     """List who dissents, how and in which line; nothing if there was no motion to dissent from."""
     if timeline.resolution is None or timeline.resolution.motion is None:
         return ()
-    outcomes = {
-        each.line.id: _describe_challenge(timeline, each, words)
-        for each in list_challenges(timeline.state)
-    }
+    outcomes: dict[int, blocks.References] = {}
+    for each in list_challenges(timeline.state):
+        outcomes[each.line.id] = _describe_challenge(timeline, each, words)
     items = tuple(_format_dissent(voice, outcomes, words) for voice in decision.dissent)
-    return build_section(
-        words.dissent, (blocks.Bullets(items) if items else blocks.Line(words.no_dissent, "dim"),)
-    )
+    if not items:
+        return build_section(words.dissent, (blocks.Line(words.no_dissent, "dim"),))
+    return build_section(words.dissent, (blocks.Bullets(items),))
 
 
 def _format_dissent(
     voice: Dissent, outcomes: dict[int, blocks.References], words: CouncilReportText
 ) -> blocks.Text:
     """Format one voice of dissent; a challenge with its outcome."""
-    met = [
-        outcomes[entry]
-        for entry in voice.entries
-        if voice.kind == "challenge" and entry in outcomes
-    ]
-    marks = [span for mark in (blocks.References(voice.entries), *met) for span in (", ", mark)]
+    marks = [blocks.References(voice.entries)]
+    if voice.kind == "challenge":
+        marks += [outcomes[entry] for entry in voice.entries if entry in outcomes]
     return (
         blocks.Strong(f"{voice.seat}"),
-        f" ({words.kinds[voice.kind]}",
-        *marks,
+        f" ({words.kinds[voice.kind]}, ",
+        *_join_spans(marks, ", "),
         f"): {one_line(voice.text) or words.gives_no_reason}",
     )
 
@@ -296,14 +310,11 @@ def _describe_challenge(
     if challenge.by is None:
         return blocks.References((), words.challenge_states[challenge.state])
     by = timeline.state.line(challenge.by)
-    is_declined = by is not None and any(
-        each.entry == challenge.line.id and each.how == "declined" for each in by.said.taken
-    )
-    text = (
-        words.declined
-        if is_declined and challenge.state == "answered"
-        else words.challenge_states[challenge.state]
-    )
+    text = words.challenge_states[challenge.state]
+    if by is not None and challenge.state == "answered":
+        for taken in by.said.taken:
+            if taken.entry == challenge.line.id and taken.how == "declined":
+                text = words.declined
     return blocks.References((challenge.by,), text)
 
 
@@ -311,28 +322,27 @@ def _build_missing(
     timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
 ) -> tuple[Block, ...]:
     """List who was lost or did not vote, and whether their votes could have changed the outcome."""
+    items = list(sections.format_lost_seats(decision, words))
     missing = list_missing_votes(timeline)
-    meaning = words.outcome_uncertain if decision.outcome_uncertain else words.outcome_certain
-    not_voted = (
-        (f"{words.not_voted.format(seats=', '.join(missing))} {meaning}",) if missing else ()
-    )
-    unasked = timeline.resolution.unasked if timeline.resolution is not None else ()
-    not_asked = blocks.Line(
-        words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim"
-    )
+    if missing:
+        meaning = words.outcome_certain
+        if decision.outcome_uncertain:
+            meaning = words.outcome_uncertain
+        items.append(f"{words.not_voted.format(seats=', '.join(missing))} {meaning}")
+    not_asked = ""
+    if timeline.resolution is not None and timeline.resolution.unasked:
+        not_asked = words.unasked.format(seats=", ".join(timeline.resolution.unasked))
     return build_section(
-        words.lost,
-        (
-            blocks.Bullets((*sections.format_lost_seats(decision, words), *not_voted), "bad"),
-            not_asked,
-        ),
+        words.lost, (blocks.Bullets(tuple(items), "bad"), blocks.Line(not_asked, "dim"))
     )
 
 
 def _build_votes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
     """Build the sides as a bar, each as wide as its weight, and who is on which side."""
     closed = timeline.resolution
-    ballots = () if closed is None or closed.motion is None else closed.ballots
+    ballots: tuple[CouncilBallot, ...] = ()
+    if closed is not None and closed.motion is not None:
+        ballots = closed.ballots
     total = sum(ballot.weight for ballot in ballots)
     parts, rows = [], []
     for position, name in (*words.verdicts.items(), (None, words.no_vote)):
@@ -341,13 +351,8 @@ def _build_votes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[B
         if weight:
             parts.append(blocks.Bar(name=name, value=weight / total, tone=tone))
         if side:
-            rows.append(
-                (
-                    blocks.Mark(name, tone),
-                    ", ".join(ballot.seat for ballot in side),
-                    f"{weight:.2f}",
-                )
-            )
+            seats = ", ".join(ballot.seat for ballot in side)
+            rows.append((blocks.Mark(name, tone), seats, f"{weight:.2f}"))
     note = blocks.Line(_explain_votes(timeline, words), "dim")
     return build_section(
         words.vote_table, (blocks.Shares(tuple(parts)), build_table(words.vote_heads, rows), note)
@@ -361,11 +366,9 @@ def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
         return ""
     if closed.reason in words.votes_read:
         return words.votes_read[closed.reason]
-    return (
-        ""
-        if timeline.rules.variant.owner(timeline.state.opened) is None
-        else words.votes_read["owner"]
-    )
+    if timeline.rules.variant.owner(timeline.state.opened) is None:
+        return ""
+    return words.votes_read["owner"]
 
 
 def _build_readable(
@@ -374,21 +377,16 @@ def _build_readable(
     """Build the challenges, positions and responses to advice; nothing while proposals are sealed."""
     if timeline.state.is_sealed and timeline.state.phase == "propose":
         return ()
-    challenges = [
-        (
-            blocks.References((each.line.id,)),
-            each.line.seat,
-            each.line.said.text,
-            _describe_challenge(timeline, each, words),
-        )
-        for each in list_challenges(timeline.state)
-    ]
+    rows: list[tuple[blocks.Cell, ...]] = []
+    for each in list_challenges(timeline.state):
+        line, state = each.line, _describe_challenge(timeline, each, words)
+        rows.append((blocks.References((line.id,)), line.seat, line.said.text, state))
+    challenges = build_table(words.challenge_heads, rows)
+    advice = build_table(words.taken_heads, _list_advice(timeline, words))
     return (
-        *build_section(words.challenges, (build_table(words.challenge_heads, challenges),)),
+        *build_section(words.challenges, (challenges,)),
         *_build_positions(timeline, decision, words),
-        *build_section(
-            words.taken, (build_table(words.taken_heads, _list_advice(timeline, words)),)
-        ),
+        *build_section(words.taken, (advice,)),
     )
 
 
@@ -397,20 +395,29 @@ def _build_positions(
 ) -> tuple[Block, ...]:
     """Build each seat's position before it read the others, its vote, and what moved it."""
     changed = tuple(_list_changed_choices(timeline, decision, words))
-    title = blocks.Line(f"{words.changed}:" if changed else "", "dim")
-    names = {
-        kind: [one_line(each.seat) for each in decision.positions if each.moved_after == kind]
-        for kind in get_args(Movement)
-    }
-    texts = {
-        kind: f"{len(seats)} ({', '.join(seats)})" if seats else "0"
-        for kind, seats in names.items()
-    }
-    moved = blocks.Line(words.moved_after.format(**texts) if any(names.values()) else "", "dim")
+    title = blocks.Line("", "dim")
+    if changed:
+        title = blocks.Line(f"{words.changed}:", "dim")
+    moved = blocks.Line(_count_movements(decision, words), "dim")
     conditions = {seat: vote.condition for seat, vote in find_motion_votes(timeline).items()}
     return sections.build_positions(
         decision, words, title, blocks.Bullets(changed), moved, conditions=conditions
     )
+
+
+def _count_movements(decision: Decision, words: CouncilReportText) -> str:
+    """Say how many moved after which kind of reason, and who; empty if nobody did."""
+    texts: dict[str, str] = {}
+    has_moved = False
+    for kind in get_args(Movement):
+        seats = [one_line(each.seat) for each in decision.positions if each.moved_after == kind]
+        texts[kind] = "0"
+        if seats:
+            texts[kind] = f"{len(seats)} ({', '.join(seats)})"
+            has_moved = True
+    if not has_moved:
+        return ""
+    return words.moved_after.format(**texts)
 
 
 def _list_changed_choices(
@@ -418,19 +425,21 @@ def _list_changed_choices(
 ) -> Iterator[blocks.Text]:
     """Yield who changed to another choice than the one that it wrote blind, and the line that it names as the reason."""
     closed = timeline.resolution
-    motion = timeline.state.line(closed.motion) if closed is not None else None
+    if closed is None:
+        return
+    motion = timeline.state.line(closed.motion)
     if motion is None or not normalize_label(motion.said.choice):
         return
     for position in decision.positions:
         if not has_changed_choice(position, motion.said.choice):
             continue
-        after = words.verdicts["oppose"] if position.verdict == "oppose" else motion.said.choice
+        after = motion.said.choice
+        if position.verdict == "oppose":
+            after = words.verdicts["oppose"]
         text = words.moved.format(seat=position.seat, before=position.choice_before, after=after)
-        by = (
-            blocks.References((position.moved_by,), words.moved_by)
-            if position.moved_by
-            else words.names_nothing
-        )
+        by: blocks.Span = words.names_nothing
+        if position.moved_by:
+            by = blocks.References((position.moved_by,), words.moved_by)
         yield (f"{one_line(text)} (", by, ")")
 
 

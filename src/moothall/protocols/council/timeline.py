@@ -101,7 +101,9 @@ class CouncilTimeline(TimelineBase[Council]):
         )
         if isinstance(fact, Contributed) and before.phase != "closed" and has_passed:
             implied = fact.said.type != "pass"
-            text = "" if implied else one_line(fact.said.text)
+            text = ""
+            if not implied:
+                text = one_line(fact.said.text)
             self.passes.append(
                 PassedTurn(
                     seq=entry.seq,
@@ -124,50 +126,56 @@ class CouncilTimeline(TimelineBase[Council]):
 
     def list_phases(self) -> list[SessionPhase]:
         words, is_over = COUNCIL_REPORT[self.language], self.closed is not None
-        begun = [
-            (1, self.rules.variant.first[0]),
-            *((each.round, each.phase) for each in self.phases),
-        ]
-        later = () if is_over else self.rules.variant.list_later_phases(self.state)
-        named = [*begun, *((self.state.round, phase) for phase in later)]
-        texts = [
-            f"{words.phases[phase]} · {words.round.format(number=number)}"
-            for number, phase in named
-        ]
-        return mark_phases(texts, len(begun) - (not is_over))
+        phases = [(1, self.rules.variant.first[0])]
+        for begun in self.phases:
+            phases.append((begun.round, begun.phase))
+        done = len(phases)
+        if not is_over:
+            # The last one that has begun goes on.
+            done -= 1
+            for phase in self.rules.variant.list_later_phases(self.state):
+                phases.append((self.state.round, phase))
+        texts: list[str] = []
+        for number, phase in phases:
+            texts.append(f"{words.phases[phase]} · {words.round.format(number=number)}")
+        return mark_phases(texts, done)
 
     def list_silences(self) -> dict[SeatId, str]:
-        now = [
-            each
-            for each in self.passes
-            if (each.round, each.phase) == (self.state.round, self.state.phase)
-        ]
-        return {each.seat: self.describe_pass(each) for each in now}
+        silences: dict[SeatId, str] = {}
+        for each in self.passes:
+            if (each.round, each.phase) == (self.state.round, self.state.phase):
+                silences[each.seat] = self.describe_pass(each)
+        return silences
 
     def describe_pass(self, passed: PassedTurn) -> str:
         """Say that a seat passes, with what it said all the same once that may be read (M-2)."""
         words, state = COUNCIL_REPORT[self.language], self.state
         is_hidden = state.is_sealed or passed.phase == "vote"
         is_blind = is_hidden and (passed.round, passed.phase) == (state.round, state.phase)
-        said = f": {passed.text}" if passed.text and not is_blind else ""
-        return words.went_on if passed.is_implied else f"{words.passes}{said}"
+        if passed.is_implied:
+            return words.went_on
+        if is_blind or not passed.text:
+            return words.passes
+        return f"{words.passes}: {passed.text}"
 
 
 def build_decision(timeline: CouncilTimeline) -> Decision:
     council, closed = timeline.state, timeline.resolution
+    open_challenges: list[SourcedClaim] = []
+    for each in list_challenges(council):
+        if each.state == "open":
+            open_challenges.append(_build_claim(each.line))
     decision = replace(
         start_decision(timeline),
         # Who is missing in the outcome is known at its end.
         lost=(),
         positions=build_positions(timeline),
         turns=len(council.lines),
-        open_challenges=tuple(
-            _build_claim(each.line)
-            for each in list_challenges(timeline.state)
-            if each.state == "open"
-        ),
+        open_challenges=tuple(open_challenges),
     )
-    return decision if closed is None else _add_resolution(decision, timeline, closed)
+    if closed is None:
+        return decision
+    return _add_resolution(decision, timeline, closed)
 
 
 def _add_resolution(
@@ -186,32 +194,37 @@ def _add_resolution(
         effective=closed.effective_voters,
     )
     resolved = _add_movements(resolved, timeline, closed)
-    decided = timeline.state.line(closed.motion) if closed.carried else None
+    if not closed.carried:
+        return resolved
+    decided = timeline.state.line(closed.motion)
     if decided is None:
         return resolved
-    owner, choice = (
-        timeline.rules.variant.owner(timeline.state.opened),
-        normalize_label(decided.said.choice),
-    )
-    reasons = tuple(
-        _build_claim(line)
-        for line in timeline.state.lines
-        # Support of another choice is no reason for this one.
-        if line.said.type == "support"
-        and is_about(timeline.state, line, choice, owner or line.seat)
-    )
     resolved = replace(
         resolved,
         decision=_build_claim(decided),
         author=decided.seat,
         choice=decided.said.choice,
-        no_confidence="new_answer" if is_new_answer(timeline.state, decided) else None,
-        reasons=reasons,
+        no_confidence=None,
+        reasons=_list_reasons(timeline, decided),
     )
-    if resolved.no_confidence is not None:
+    if is_new_answer(timeline.state, decided):
         # An older record may have a figure, from comparing labels letter by letter.
-        resolved = replace(resolved, confidence=None, confidence_from=None)
+        resolved = replace(
+            resolved, no_confidence="new_answer", confidence=None, confidence_from=None
+        )
     return replace(resolved, overruled=resolved.strength == "overruled")
+
+
+def _list_reasons(timeline: CouncilTimeline, decided: CouncilLine) -> tuple[SourcedClaim, ...]:
+    """Return what supports the decision; support of another choice is no reason for this one."""
+    owner = timeline.rules.variant.owner(timeline.state.opened)
+    choice = normalize_label(decided.said.choice)
+    reasons: list[SourcedClaim] = []
+    for line in timeline.state.lines:
+        is_support = line.said.type == "support"
+        if is_support and is_about(timeline.state, line, choice, owner or line.seat):
+            reasons.append(_build_claim(line))
+    return tuple(reasons)
 
 
 def _add_movements(
@@ -227,12 +240,13 @@ def _add_movements(
         is_moved = each.moved_by or (
             motion is not None and has_changed_choice(each, motion.said.choice)
         )
-        after: Movement = (
-            "evidence"
-            if is_moved and before and vote and _has_met_evidence(timeline, before, vote)
-            else "words"
-        )
-        positions.append(replace(each, moved_after=after) if is_moved else each)
+        if not is_moved:
+            positions.append(each)
+            continue
+        after: Movement = "words"
+        if before and vote and _has_met_evidence(timeline, before, vote):
+            after = "evidence"
+        positions.append(replace(each, moved_after=after))
     moved = [each.moved_after for each in positions]
     return replace(
         decision,
@@ -245,20 +259,20 @@ def _add_movements(
 def has_changed_choice(position: SeatPosition, choice: str) -> bool:
     """Whether a seat supports another choice than the one that it wrote blind, or opposes that one."""
     before, after = normalize_label(position.choice_before), normalize_label(choice)
-    is_with = position.verdict in {"support", "conditional_support"}
-    return bool(before and after) and (is_with if before != after else position.verdict == "oppose")
+    if not before or not after:
+        return False
+    if before == after:
+        return position.verdict == "oppose"
+    return position.verdict in {"support", "conditional_support"}
 
 
 def _has_met_evidence(timeline: CouncilTimeline, before: CouncilLine, vote: CouncilLine) -> bool:
     """Whether a seat looked something up between its blind position and its vote, or met a citation that is new."""
     council, subject = timeline.state, timeline.state.opened.subject
-    uses = (
-        each
-        for each in timeline.tool_uses
-        if each.fact.seat == vote.seat and each.fact.outcome == "answered"
-    )
-    if any(before.seq < each.seq < vote.seq for each in uses):
-        return True
+    for use in timeline.tool_uses:
+        is_own = use.fact.seat == vote.seat and use.fact.outcome == "answered"
+        if is_own and before.seq < use.seq < vote.seq:
+            return True
     own, met = set[tuple[str, int]](), set[tuple[str, int]]()
     for line, checked in list_checked(timeline, subject.context):
         spoken = council.line(line.id)
@@ -271,7 +285,9 @@ def _has_met_evidence(timeline: CouncilTimeline, before: CouncilLine, vote: Coun
         )
         if spoken is None or is_unread or spoken.seq > vote.seq:
             continue
-        places = own if spoken.seat == vote.seat and spoken.seq <= before.seq else met
+        places = met
+        if spoken.seat == vote.seat and spoken.seq <= before.seq:
+            places = own
         places |= timeline.build_once(
             ("evidence", line.id),
             (line.content,),
@@ -283,15 +299,16 @@ def _has_met_evidence(timeline: CouncilTimeline, before: CouncilLine, vote: Coun
 def _list_evidence(
     line: CouncilLine, subject: Topic, checked: Sequence[Quotation]
 ) -> set[tuple[str, int]]:
+    cited = ""
     # Where words are invented, the places that they are said to stand in prove nothing.
-    cited = (
-        "\n".join((line.said.text, *line.said.evidence))
-        if all(each.holds for each in checked)
-        else ""
-    )
-    # What another quotes of a tool's result is evidence as well; the number of its entry stands in brackets.
-    of_tools = ((each.place, 0) for each in checked if each.holds and each.place.startswith("["))
-    return {*list_places(cited, subject, checked), *of_tools}
+    if all(each.holds for each in checked):
+        cited = "\n".join((line.said.text, *line.said.evidence))
+    evidence = set(list_places(cited, subject, checked))
+    for each in checked:
+        # What another quotes of a tool's result is evidence as well; the number of its entry stands in brackets.
+        if each.holds and each.place.startswith("["):
+            evidence.add((each.place, 0))
+    return evidence
 
 
 def _build_claim(line: CouncilLine) -> SourcedClaim:
@@ -343,14 +360,20 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
 def _find_open_vote(council: Council, seat: SeatId) -> CouncilLine | None:
     """Return a seat's vote, once it may be read."""
     vote = council.line(council.votes.get(seat))
-    return None if vote is None or vote.id in council.sealed else vote
+    if vote is None or vote.id in council.sealed:
+        return None
+    return vote
 
 
 def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> float | None:
     """Return how sure a seat said it is of its vote; None if it did not say."""
     if ballot is not None and ballot.position in SIDES:
-        return ballot.confidence if ballot.confidence_stated else None
-    return vote.said.confidence if vote else None
+        if not ballot.confidence_stated:
+            return None
+        return ballot.confidence
+    if vote is None:
+        return None
+    return vote.said.confidence
 
 
 def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
@@ -362,33 +385,31 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     if closed is None:
         return ()
     motion = council.line(closed.motion)
-    winner = motion.seat if motion is not None and closed.carried else None
+    winner: SeatId | None = None
+    votes: Mapping[SeatId, CandidateVote] = {}
+    if motion is not None:
+        votes = find_votes(council, council.candidates or (motion.id,), [motion.id])
+        if closed.carried:
+            winner = motion.seat
     voiced: list[Dissent] = []
     words = COUNCIL_REPORT[council.opened.language]
-    votes = (
-        {}
-        if motion is None
-        else find_votes(council, council.candidates or (motion.id,), [motion.id])
-    )
     last = {line.seat: line for line in council.lines}
     for ballot in closed.ballots:
         # Where nobody votes, what a seat wrote blind or advised stands for its vote; challenges are listed below.
-        said, vote = (
-            council.line(council.votes.get(ballot.seat)) or last.get(ballot.seat),
-            votes.get(ballot.seat),
-        )
-        if (
-            said is not None
-            and said.said.type != "challenge"
-            and "oppose" in {ballot.position, vote and vote.position}
-        ):
+        said = council.line(council.votes.get(ballot.seat)) or last.get(ballot.seat)
+        if said is None or said.said.type == "challenge":
+            continue
+        vote = votes.get(ballot.seat)
+        opposes_words = vote is not None and vote.position == "oppose"
+        if ballot.position == "oppose" or opposes_words:
             text = said.said.text.strip() or words.gives_no_reason
-            text = text if ballot.position == "oppose" else words.opposes_words.format(reason=text)
+            if ballot.position != "oppose":
+                text = words.opposes_words.format(reason=text)
             voiced.append(Dissent(seat=ballot.seat, kind="oppose", text=text, entries=(said.id,)))
-    # What an owner turned down stays dissent, also if it was answered.
-    left = (
-        {"open"} if timeline.rules.variant.owner(council.opened) is None else {"open", "answered"}
-    )
+    left = {"open"}
+    if timeline.rules.variant.owner(council.opened) is not None:
+        # What an owner turned down stays dissent, also if it was answered.
+        left.add("answered")
     for each in list_challenges(council):
         if each.state in left and each.line.seat != winner:
             voiced.append(
@@ -422,20 +443,17 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
     closed = timeline.resolution
     if closed is None or not closed.carried:
         return ()
-    votes = find_motion_votes(timeline).items()
-    conditions = [(seat, vote) for seat, vote in votes if vote.position == "conditional_support"]
     numbers = timeline.state.votes
-    return number_obligations(
-        ((seat, vote.condition, vote.due, (numbers[seat],)) for seat, vote in conditions),
-        timeline.settled,
-    )
+    conditions: list[tuple[SeatId, str, str, tuple[int, ...]]] = []
+    for seat, vote in find_motion_votes(timeline).items():
+        if vote.position == "conditional_support":
+            conditions.append((seat, vote.condition, vote.due, (numbers[seat],)))
+    return number_obligations(conditions, timeline.settled)
 
 
 def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:
     """Return the seats without a vote in the tally; none before the deliberation is closed."""
     closed = timeline.resolution
-    return (
-        tuple(ballot.seat for ballot in closed.ballots if ballot.position is None)
-        if closed is not None
-        else ()
-    )
+    if closed is None:
+        return ()
+    return tuple(ballot.seat for ballot in closed.ballots if ballot.position is None)

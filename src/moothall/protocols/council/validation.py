@@ -17,7 +17,7 @@ from moothall.protocols.council.ballots import (
     is_by_candidates,
     read_ballot,
 )
-from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType
+from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType, Phase
 from moothall.protocols.council.motions import has_motion
 from moothall.protocols.council.state import (
     PASSED,
@@ -65,14 +65,21 @@ class ContributionValidator:
             self._check_references(said),
             self._check_advice(said),
         )
-        return next((fault for fault in checks if fault is not None), None)
+        for fault in checks:
+            if fault is not None:
+                return fault
+        return None
 
     def _check_vote(self, said: Contribution) -> str | None:
         if said.type != "vote":
-            return "a ballot belongs to a vote" if said.ballot else None
+            if said.ballot:
+                return "a ballot belongs to a vote"
+            return None
         if said.position is None and not said.ballot:
             options = ", ".join(self._state.opened.subject.options)
-            choice = f"a choice ({options}) or " if options else ""
+            choice = ""
+            if options:
+                choice = f"a choice ({options}) or "
             return (
                 f"a vote needs {choice}a position: support, conditional_support, oppose or abstain"
             )
@@ -84,18 +91,12 @@ class ContributionValidator:
             and _contradicts(said, _rate_candidates(self._variant, self._state, said))
         ):
             return f"the choice {said.choice!r} and the position beside it take two sides; which of the two is meant? Give one"
-        spoken = find_line_positions(said.text) if said.ballot else {}
+        contradiction = _find_spoken_contradiction(said)
+        if contradiction is not None:
+            return contradiction
         for vote in said.ballot:
-            other = spoken.get(vote.candidate, {}).get("position")
-            if other not in {
-                None,
-                vote.position,
-                "support" if vote.position == "conditional_support" else None,
-            }:
-                return f"the ballot says {vote.position} of #{vote.candidate}, but its text {other}; which of the two is meant?"
-        named = [vote.candidate for vote in said.ballot]
-        if unknown := [number for number in named if number not in candidates]:
-            return f"line {unknown[0]} is no candidate; the candidates are: {self._list_lines(candidates)}"
+            if vote.candidate not in candidates:
+                return f"line {vote.candidate} is no candidate; the candidates are: {self._list_lines(candidates)}"
         if is_by_candidates(self._variant, self._state) and not read_ballot(said, candidates):
             return (
                 f"there are {len(candidates)} candidates: {self._list_lines(candidates)}; give a position on each in `ballot`, "
@@ -138,11 +139,8 @@ class ContributionValidator:
         for number in (*said.answers, *said.accepts):
             line = state.line(number)
             if line is None or line.said.type != "challenge":
-                raised = (
-                    ", ".join(str(line.id) for line in state.lines if line.said.type == "challenge")
-                    or "none"
-                )
-                return f"line {number} is no challenge; the challenges are: {raised}"
+                raised = [str(line.id) for line in state.lines if line.said.type == "challenge"]
+                return f"line {number} is no challenge; the challenges are: {', '.join(raised) or 'none'}"
         return None
 
     def _check_advice(self, said: Contribution) -> str | None:
@@ -154,6 +152,19 @@ class ContributionValidator:
             lines = ", ".join(map(str, missing))
             return f"'taken' leaves out the advice in line {lines}; say of each piece of advice how it was taken, and why"
         return None
+
+
+def _find_spoken_contradiction(said: Contribution) -> str | None:
+    """Return how the text of a vote contradicts its ballot; None if it does not."""
+    if not said.ballot:
+        return None
+    spoken = find_line_positions(said.text)
+    for vote in said.ballot:
+        other = spoken.get(vote.candidate, {}).get("position")
+        # Who supports on a condition may say that in a field.
+        if other is not None and other not in {vote.position, _find_side(vote.position)}:
+            return f"the ballot says {vote.position} of #{vote.candidate}, but its text {other}; which of the two is meant?"
+    return None
 
 
 def normalize_contribution(
@@ -170,26 +181,29 @@ def normalize_contribution(
     ):
         votes = _rate_candidates(variant, state, said)
         if _contradicts(said, votes):
-            dropped.append(
-                f"read {f'position {said.position!r}' if said.position else 'ballot'} → choice {said.choice!r}"
-            )
+            side = "ballot"
+            if said.position:
+                side = f"position {said.position!r}"
+            dropped.append(f"read {side} → choice {said.choice!r}")
         said = _apply_choice(said, votes)
     if said.type == "vote":
         # A vote from outside stays conditional, whether or not it says on what: nobody could be asked for it again.
-        unstated = COUNCIL_PROMPT[state.opened.language].condition_not_stated if is_outside else ""
+        unstated = ""
+        if is_outside:
+            unstated = COUNCIL_PROMPT[state.opened.language].condition_not_stated
         return _normalize_vote(variant, state, said, unstated, dropped)
     if is_outside:
         return said, ()
     if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
         # Code knows what it was asked to answer.
         return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
+    if state.phase != "decide":
+        return said, ()
     taken = {each.entry for each in said.taken}
-    missing = (
-        [f"#{number}" for number in list_advice(state) if number not in taken]
-        if state.phase == "decide"
-        else []
-    )
-    return said, (f"missing taken {' '.join(missing)}",) if missing else ()
+    missing = [f"#{number}" for number in list_advice(state) if number not in taken]
+    if not missing:
+        return said, ()
+    return said, (f"missing taken {' '.join(missing)}",)
 
 
 def _names_option(state: Council, said: Contribution) -> bool:
@@ -203,9 +217,11 @@ def _apply_choice(said: Contribution, votes: tuple[CandidateVote, ...]) -> Contr
     """Return a vote for an option as a position on each candidate: the choice is what was asked for, and counts."""
     if len(votes) == 1:
         return replace(said, position=votes[0].position, ballot=())
+    if not votes:
+        return said
     if all(vote.position == "oppose" for vote in votes):
         # Of an option that nobody proposed, the vote itself holds the condition.
-        return replace(said, position=None, ballot=votes) if votes else said
+        return replace(said, position=None, ballot=votes)
     return replace(said, position=None, ballot=votes, condition="", due="")
 
 
@@ -217,14 +233,17 @@ def _contradicts(said: Contribution, votes: Sequence[CandidateVote]) -> bool:
     }
     if said.position is not None and len(votes) == 1:
         stated[votes[0].candidate] = said.position
-    return any(
-        _find_side(stated.get(vote.candidate, vote.position)) != _find_side(vote.position)
-        for vote in votes
-    )
+    for vote in votes:
+        other = stated.get(vote.candidate, vote.position)
+        if _find_side(other) != _find_side(vote.position):
+            return True
+    return False
 
 
 def _find_side(position: VotePosition) -> VotePosition:
-    return "support" if position == "conditional_support" else position
+    if position == "conditional_support":
+        return "support"
+    return position
 
 
 def _rate_candidates(
@@ -239,7 +258,9 @@ def _rate_candidates(
             return CandidateVote(candidate=number, position="abstain")
         if normalize_label(line.said.choice) != label:
             return CandidateVote(candidate=number, position="oppose")
-        position: VotePosition = "conditional_support" if is_conditional else "support"
+        position: VotePosition = "support"
+        if is_conditional:
+            position = "conditional_support"
         return CandidateVote(
             candidate=number, position=position, condition=said.condition, due=said.due
         )
@@ -279,16 +300,18 @@ def _normalize_condition(
         return (position, condition), ()
     if text.strip():
         return (position, cut_text(text.strip(), MAX_CONDITION_LENGTH)), ("read condition text",)
-    return (position, unstated) if unstated else ("support", ""), ("missing condition",)
+    if unstated:
+        return (position, unstated), ("missing condition",)
+    return ("support", ""), ("missing condition",)
 
 
 def list_advice(state: Council) -> list[int]:
     """Return the lines that an owner says something about when it decides."""
-    return [
-        line.id
-        for line in state.lines
-        if line.phase == "argue" and line.said.type in {"support", "challenge"}
-    ]
+    numbers: list[int] = []
+    for line in state.lines:
+        if line.phase == "argue" and line.said.type in {"support", "challenge"}:
+            numbers.append(line.id)
+    return numbers
 
 
 def list_allowed_types(
@@ -304,7 +327,9 @@ def list_offered_types(
     """Return what a seat is asked for now: while proposals are blind nothing that speaks to a line, which it has not read."""
     allowed = list_allowed_types(variant, state, seat)
     is_blind = state.is_sealed and state.phase == "propose" and seat not in state.had
-    return tuple(kind for kind in allowed if kind in {"propose", "pass"}) if is_blind else allowed
+    if not is_blind:
+        return allowed
+    return tuple(kind for kind in allowed if kind in {"propose", "pass"})
 
 
 class AllowedTypes:
@@ -319,27 +344,28 @@ class AllowedTypes:
     @classmethod
     def of(cls, variant: CouncilVariant, state: Council) -> "AllowedTypes":
         """Return what seats may contribute in a state; cached for the last few, because every speaker asks several times."""
-        known = next(
-            (each for each in cls._last if each._state is state and each._variant is variant), None
-        )
-        if known is None:
-            known = cls(variant, state)
-            cls._last = (known, *cls._last[: CACHED_STATES - 1])
-        return known
+        for known in cls._last:
+            if known._state is state and known._variant is variant:
+                return known
+        new = cls(variant, state)
+        cls._last = (new, *cls._last[: CACHED_STATES - 1])
+        return new
 
     def __init__(self, variant: CouncilVariant, state: Council) -> None:
         self._variant = variant
         self._state = state
         self._owner = variant.owner(state.opened)
-        seats = () if state.phase == "closed" else variant.list_phase_seats(state, state.phase)
+        seats: tuple[SeatId, ...] = ()
+        if state.phase != "closed":
+            seats = variant.list_phase_seats(state, state.phase)
         self._speaking = frozenset(seats)
         self._waiting = frozenset(name for name in seats if name not in state.had)
-        ahead = variant.list_open_phases(state)[1:] if has_motion(variant, state) else ()
-        self._ahead = [
-            (phase, frozenset(variant.list_phase_seats(state, phase)))
-            for phase in ahead
-            if phase != "decide"
-        ]
+        self._ahead: list[tuple[Phase, frozenset[SeatId]]] = []
+        if has_motion(variant, state):
+            for phase in variant.list_open_phases(state)[1:]:
+                if phase != "decide":
+                    phase_seats = frozenset(variant.list_phase_seats(state, phase))
+                    self._ahead.append((phase, phase_seats))
         self._synthesizers = _list_synthesizers(variant, state)
 
     def has_types(self, seat: Seat) -> bool:
@@ -359,7 +385,9 @@ class AllowedTypes:
             # none of those whom Moot asks, and taken all the same.
             if name not in state.had and name != self._owner:
                 allowed.append("pass")
-        for following, seats in self._ahead if seat.is_outside else ():
+        if not seat.is_outside:
+            return tuple(allowed)
+        for following, seats in self._ahead:
             if name not in seats:
                 continue
             # A synthesis sums up the arguments: it must wait until all others have spoken.
@@ -381,12 +409,15 @@ def _list_synthesizers(variant: CouncilVariant, state: Council) -> list[SeatId] 
     """
     if not variant.one_synthesis:
         return None
-    had = state.had if state.phase == "synthesize" else {}
-    return [
-        name
-        for name in variant.list_phase_seats(state, "synthesize")
-        if not (name in had and had[name] in {PASSED, None})
-    ]
+    seats = variant.list_phase_seats(state, "synthesize")
+    if state.phase != "synthesize":
+        return list(seats)
+    synthesizers: list[SeatId] = []
+    for name in seats:
+        has_gone_on = name in state.had and state.had[name] in {PASSED, None}
+        if not has_gone_on:
+            synthesizers.append(name)
+    return synthesizers
 
 
 def _check_text(said: Contribution) -> str | None:
