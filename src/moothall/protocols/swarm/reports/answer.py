@@ -3,6 +3,7 @@
 S-33. Whether or not the run converged, the report names the idea that it stands for.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -13,7 +14,7 @@ from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import SessionCancelled
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
-from moothall.protocols.swarm.facts import SwarmClosed
+from moothall.protocols.swarm.facts import EvidenceChoice, SwarmClosed
 from moothall.protocols.swarm.reports.decision import check_citations
 from moothall.protocols.swarm.reports.standing import (
     IdeaStanding,
@@ -86,8 +87,7 @@ def build_headline(standing: SwarmStanding) -> Line | None:
 
 def describe_doubt(standing: SwarmStanding) -> str:
     """Say which two answers the readings do not tell apart (S-35); empty where they do, or do not decide."""
-    done = standing.timeline.state.completed
-    choice = done.choice if done is not None else None
+    choice = _find_evidence_choice(standing)
     if choice is None or choice.is_distinct or len(choice.ranked) < 2:
         return ""
     first, second = (_name_answer(standing, each.answer) for each in choice.ranked[:2])
@@ -96,39 +96,41 @@ def describe_doubt(standing: SwarmStanding) -> str:
 
 def _name_answer(standing: SwarmStanding, name: str) -> str:
     """An option as it is; an idea by its number and its first sentence."""
-    idea = next((each for each in standing.ideas if each.id == name), None)
-    return name if idea is None else f"{idea.name} ({extract_first_sentence(idea.text)})"
+    for idea in standing.ideas:
+        if idea.id == name:
+            return f"{idea.name} ({extract_first_sentence(idea.text)})"
+    return name
+
+
+def _find_evidence_choice(standing: SwarmStanding) -> EvidenceChoice | None:
+    """What the readings lean to at the end; None before it, and where nobody read anything."""
+    done = standing.timeline.state.completed
+    if done is None:
+        return None
+    return done.choice
 
 
 def build_evidence(standing: SwarmStanding) -> Iterable[Block]:
     """What decided: the ranking of the answers by their readings, the margin, and what it would take to change it (S-35)."""
-    words, done = standing.words, standing.timeline.state.completed
-    choice = done.choice if done is not None else None
+    words, choice = standing.words, _find_evidence_choice(standing)
     if choice is None:
         return ()
-    rows = [
-        (at, _name_answer(standing, each.answer), f"{each.value:.2f}", each.readers)
-        for at, each in enumerate(choice.ranked, 1)
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for at, each in enumerate(choice.ranked, 1):
+        name = _name_answer(standing, each.answer)
+        rows.append((at, name, f"{each.value:.2f}", each.readers))
     lines = [describe_doubt(standing)]
     if choice.z is not None:
         sureness = format_percent(choice.sureness)
         lines.append(
             words.evidence_margin.format(margin=choice.margin, z=choice.z, sureness=sureness)
         )
-        needed = (
-            words.evidence_fixed
-            if choice.needed is None
-            else words.evidence_needed.format(count=choice.needed)
-        )
-        lines.append(
-            needed
-            + (
-                words.evidence_decisive.format(seats=", ".join(choice.decisive))
-                if choice.decisive
-                else ""
-            )
-        )
+        needed = words.evidence_fixed
+        if choice.needed is not None:
+            needed = words.evidence_needed.format(count=choice.needed)
+        if choice.decisive:
+            needed += words.evidence_decisive.format(seats=", ".join(choice.decisive))
+        lines.append(needed)
     how = words.evidence_methods[choice.method]
     return (
         Line(how, "dim"),
@@ -152,7 +154,9 @@ def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ..
 def build_undone_joins(standing: SwarmStanding) -> tuple[Block, ...]:
     """Say that these figures are not those of the run."""
     undone = standing.what_if.undone
-    return (Line(standing.words.undone.format(joins=", ".join(undone)), "warn"),) if undone else ()
+    if not undone:
+        return ()
+    return (Line(standing.words.undone.format(joins=", ".join(undone)), "warn"),)
 
 
 def build_verdict(standing: SwarmStanding) -> Line:
@@ -162,18 +166,19 @@ def build_verdict(standing: SwarmStanding) -> Line:
         return Line(words.still_open, "strong")
     if not isinstance(closed, SwarmClosed):
         return Line(words.cancelled, "strong")
-    is_converged = (
-        last is not None and last.converged if standing.what_if.undone else closed.converged
-    )
+    is_converged = closed.converged
+    if standing.what_if.undone:
+        is_converged = last is not None and last.converged
     if is_converged:
         return Line(words.converged, "good")
     if closed.reason == "synthesis":
         return Line(words.classic)
-    reason = words.convergence_reasons[last.reason] if last is not None and last.reason else ""
-    reasons = words.between.join(
-        part for part in (reason, words.endings.get(closed.reason, closed.reason)) if part
-    )
-    return Line(f"{words.partial}{words.not_converged.format(reason=reasons)}", "warn")
+    reasons: list[str] = []
+    if last is not None and last.reason:
+        reasons.append(words.convergence_reasons[last.reason])
+    reasons.append(words.endings.get(closed.reason, closed.reason))
+    reason = words.between.join(filter(None, reasons))
+    return Line(f"{words.partial}{words.not_converged.format(reason=reason)}", "warn")
 
 
 def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
@@ -197,13 +202,19 @@ def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
     elif leading is not None:
         if decision.decision is None:
             tied = sum(len(idea.backers) == len(leading.backers) for idea in standing.ideas)
-            text = words.most_support if tied < 2 else words.tied_support
-            content.append(
-                Line((text.format(number=leading.number, count=tied), Strong(leading.text)))
-            )
+            text = words.most_support
+            if tied >= 2:
+                text = words.tied_support
+            support = text.format(number=leading.number, count=tied)
+            content.append(Line((support, Strong(leading.text))))
         rows += _list_figures(standing, leading)
-    content.append(Line(describe_doubt(standing) if decision.decision is None else "", "warn"))
-    warning = words.outcome_uncertain if decision.outcome_uncertain else ""
+    doubt = ""
+    if decision.decision is None:
+        doubt = describe_doubt(standing)
+    content.append(Line(doubt, "warn"))
+    warning = ""
+    if decision.outcome_uncertain:
+        warning = words.outcome_uncertain
     return Card(blocks=(*content, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
 
 
@@ -211,7 +222,9 @@ def _explain_no_result(standing: SwarmStanding) -> str:
     words, swarm = standing.words, standing.swarm
     if not swarm.consensus:
         return words.no_consensus
-    return words.not_carried if swarm.ballots else words.no_vote
+    if swarm.ballots:
+        return words.not_carried
+    return words.no_vote
 
 
 def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[str, Cell]]:
@@ -221,21 +234,22 @@ def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[
     evidence = words.evidence_line.format(
         count=len(leading.findings), agents=len({each.seat for each in leading.findings})
     )
-    checks = ", ".join(
-        f"{translate_term(words, verdict)} × {checked.count(verdict)}"
-        for verdict in dict.fromkeys(checked)
-    )
+    if checked:
+        counts = Counter(checked).items()
+        checks = [f"{translate_term(words, verdict)} × {count}" for verdict, count in counts]
+        evidence += words.checked.format(checks=", ".join(checks))
     rows: list[tuple[str, Cell]] = [
         (words.backed_by, _format_support(leading, words)),
-        (words.evidence, f"{evidence}{words.checked.format(checks=checks) if checks else ''}"),
+        (words.evidence, evidence),
     ]
-    rows += [(idea.name, _format_vote(standing, idea)) for idea in ideas if idea.result is not None]
-    following = next((idea for idea in ideas if idea is not leading and idea.backers), None)
-    if following is not None:
-        text = words.quoted.format(text=extract_first_sentence(following.text))
-        rows.append(
-            (words.runner_up, f"{following.name} {text}{_format_support(following, words)}")
-        )
+    for idea in ideas:
+        if idea.result is not None:
+            rows.append((idea.name, _format_vote(standing, idea)))
+    for idea in ideas:
+        if idea is not leading and idea.backers:
+            text = words.quoted.format(text=extract_first_sentence(idea.text))
+            rows.append((words.runner_up, f"{idea.name} {text}{_format_support(idea, words)}"))
+            break
     return rows
 
 
@@ -267,19 +281,19 @@ def _build_objections(standing: SwarmStanding, decision: Decision) -> tuple[Bloc
     words, leading, objections = standing.words, standing.leading, list_objections(standing)
     known = {(each.seat, each.text) for each in objections}
     items = _group_words(objections, words)
-    items += [
-        format_dissent(voice, words)
-        for voice in decision.dissent
-        if (voice.seat, voice.text) not in known
-    ]
-    # Without a vote nobody was asked: "nobody dissented" would claim an agreement that was never sought.
-    none = (
-        describe_no_dissent(decision, words) if decision.support is not None else words.no_objection
-    )
-    title = words.against.format(number=leading.number) if leading is not None else words.dissent
-    return build_section(
-        title, (build_list(items) if items else Line(none if leading is not None else "", "dim"),)
-    )
+    for voice in decision.dissent:
+        if (voice.seat, voice.text) not in known:
+            items.append(format_dissent(voice, words))
+    title, none = words.dissent, ""
+    if leading is not None:
+        title = words.against.format(number=leading.number)
+        # Without a vote nobody was asked: "nobody dissented" would claim an agreement that was never sought.
+        none = words.no_objection
+        if decision.support is not None:
+            none = describe_no_dissent(decision, words)
+    if items:
+        return build_section(title, (build_list(items),))
+    return build_section(title, (Line(none, "dim"),))
 
 
 def _group_words(said: Iterable[Remark], words: SwarmReportText, mark: str = "") -> list[Text]:
@@ -301,12 +315,13 @@ def _build_evidence(
 ) -> Bullets:
     """The findings that say more than the idea itself, one by one; those that only repeat it in one line."""
     text = normalize_idea(idea.text)
-    bare = [
-        each
-        for each in findings
-        if not each.details and not each.verdict and normalize_idea(each.core_idea) == text
-    ]
-    items = [_format_finding(each, idea, words) for each in findings if each not in bare]
+    bare: list[Finding] = []
+    items: list[Text] = []
+    for each in findings:
+        if not each.details and not each.verdict and normalize_idea(each.core_idea) == text:
+            bare.append(each)
+        else:
+            items.append(_format_finding(each, idea, words))
     listed = build_list(items, most)
     if not bare:
         return listed
@@ -323,16 +338,14 @@ def _format_finding(finding: Finding, idea: IdeaStanding, words: SwarmReportText
         marks.append(translate_term(words, finding.verdict))
     elif finding.needs_validation:
         marks.append(words.unvalidated)
+    said = [text for text in (finding.details, finding.checked) if text]
     is_same = normalize_idea(finding.core_idea) == normalize_idea(idea.text)
-    said = [
-        text
-        for text in ("" if is_same else finding.core_idea, finding.details, finding.checked)
-        if text
-    ]
+    if not is_same or not said:
+        said.insert(0, finding.core_idea)
     return (
         Strong(finding.seat),
         Muted(f" ({', '.join(marks)})"),
-        f": {_cut_line(' — '.join(said) or finding.core_idea)}",
+        f": {_cut_line(' — '.join(said))}",
     )
 
 
@@ -348,12 +361,10 @@ def build_ideas(standing: SwarmStanding) -> tuple[Block, ...]:
         (Strong(idea.name), f" ({len(idea.backers)}): {_cut_line(idea.text)}")
         for idea in ideas[MAX_IDEA_CARDS:]
     ]
-    others = (
-        (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MAX_OTHERS),)),)
-        if rest
-        else ()
-    )
-    return (*cards, *others)
+    if not rest:
+        return tuple(cards)
+    others = Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MAX_OTHERS),))
+    return (*cards, others)
 
 
 def _build_idea_card(standing: SwarmStanding, idea: IdeaStanding) -> Card:
@@ -391,13 +402,14 @@ def _describe_citations(standing: SwarmStanding) -> Line:
     """What became of the check of the synthesis against the findings that it cites."""
     words, findings = standing.words, standing.swarm.board.findings
     checked = check_citations(standing.swarm.synthesis, findings, words)
-    parts = [
-        words.cites.format(count=len(checked.cited), all=len(findings))
-        if checked.cited
-        else words.cites_nothing
-    ]
+    parts = [words.cites_nothing]
+    if checked.cited:
+        parts = [words.cites.format(count=len(checked.cited), all=len(findings))]
     if checked.unknown:
         parts.append(words.cites_unknown.format(names=", ".join(checked.unknown)))
     if checked.refuted:
         parts.append(words.cites_refuted.format(names=", ".join(checked.refuted)))
-    return Line("".join(parts).strip(), "dim" if len(parts) == 1 else "bad")
+    text = "".join(parts).strip()
+    if checked.unknown or checked.refuted:
+        return Line(text, "bad")
+    return Line(text, "dim")

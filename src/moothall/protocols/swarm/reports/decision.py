@@ -1,7 +1,7 @@
 """What a run decided, and what a synthesis cites, checked against the findings that there are (S-29, S-33)."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -29,6 +29,7 @@ from moothall.reports.decision import (
 )
 from moothall.reports.sections import start_decision
 from moothall.scoring.independence import count_minds
+from moothall.scoring.positions import VotePosition
 
 # `\b` would not do: Han characters count as letters, and nothing separates them from an id.
 _CITED: Final = compile_late(r"(?<![A-Za-z0-9])finding[-_ #]{0,2}(\d{1,9})(?![0-9])", re.IGNORECASE)
@@ -38,11 +39,11 @@ def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, .
     """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
     if timeline.state.completed is None:
         return ()
-    return tuple(
-        each
-        for each in timeline.state.completed.resolved
-        if each.carried and each.idea in timeline.state.consensus
-    )
+    carried: list[facts.IdeaResolution] = []
+    for each in timeline.state.completed.resolved:
+        if each.carried and each.idea in timeline.state.consensus:
+            carried.append(each)
+    return tuple(carried)
 
 
 def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
@@ -50,8 +51,12 @@ def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
 
     Then an idea that the vote carried is what was decided, and without one nothing was.
     """
-    choice = timeline.state.completed.choice if timeline.state.completed is not None else None
-    return choice if choice is not None and choice.is_distinct else None
+    if timeline.state.completed is None:
+        return None
+    choice = timeline.state.completed.choice
+    if choice is None or not choice.is_distinct:
+        return None
+    return choice
 
 
 def build_decision(timeline: SwarmTimeline) -> Decision:
@@ -169,12 +174,15 @@ def _find_label(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) ->
         return ""
     if not choice.idea:
         return choice.answer
-    labels = (one_line(each.report.choice) for each in timeline.reports if each.round == 1)
-    matches = (
-        re.search(re.escape(label), choice.answer, re.IGNORECASE) for label in labels if label
-    )
-    # As the idea has it.
-    return next((match[0] for match in matches if match is not None), "")
+    for each in timeline.reports:
+        label = one_line(each.report.choice)
+        if each.round != 1 or not label:
+            continue
+        match = re.search(re.escape(label), choice.answer, re.IGNORECASE)
+        if match is not None:
+            # As the idea has it.
+            return match[0]
+    return ""
 
 
 def _could_differ(timeline: SwarmTimeline, choice: facts.EvidenceChoice) -> bool:
@@ -200,10 +208,12 @@ def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, AnswerV
     """The vote of each agent on an idea; none while they are sealed."""
     if timeline.is_sealed:
         return []
-    votes = [
-        (seat, find_stated_vote(timeline.state, seat, idea)) for seat in timeline.state.explorers
-    ]
-    return [(seat, vote) for seat, vote in votes if vote is not None]
+    votes: list[tuple[SeatId, AnswerVote]] = []
+    for seat in timeline.state.explorers:
+        vote = find_stated_vote(timeline.state, seat, idea)
+        if vote is not None:
+            votes.append((seat, vote))
+    return votes
 
 
 def _build_positions(
@@ -211,14 +221,18 @@ def _build_positions(
 ) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
     opening = {each.seat: each for each in reversed(timeline.reports)}
-    votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
-    weights = first.weights if first is not None else {}
+    votes: dict[SeatId, AnswerVote] = {}
+    weights: Mapping[str, float] = {}
+    if first is not None:
+        votes = dict(list_votes(timeline, first.idea))
+        weights = first.weights
     positions = []
     for name in swarm.explorers:
         report, vote = opening.get(name), votes.get(name)
-        position, confidence = (
-            find_vote(swarm, name, first.idea) if first is not None else (None, None)
-        )
+        position: VotePosition | None = None
+        confidence: float | None = None
+        if first is not None:
+            position, confidence = find_vote(swarm, name, first.idea)
         if report is None and position is None:
             continue
         before = choice_before = ""
@@ -227,7 +241,9 @@ def _build_positions(
             # From the second round on it has read what others said.
             if report.round == 1:
                 choice_before = report.report.choice
-        after = vote.words if vote is not None else ""
+        after = ""
+        if vote is not None:
+            after = vote.words
         positions.append(
             SeatPosition(
                 seat=name,

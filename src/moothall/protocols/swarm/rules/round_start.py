@@ -1,7 +1,7 @@
 """The start of a round and its barrier: the order of each explorer, who is asked again, who is given up, and the four checks on
 every report with the scores of violations (source 15.3, 15.4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from moothall.domain.dictionaries import group_pairs
@@ -13,7 +13,12 @@ from moothall.domain.seeded_random import random_unit
 from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import DecisionReport, RoundReport
-from moothall.protocols.swarm.rules.evidence import AnswerIndex, direction_key, weigh_directions
+from moothall.protocols.swarm.rules.evidence import (
+    AnswerIndex,
+    WeighedDirection,
+    direction_key,
+    weigh_directions,
+)
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.state import ASKED, SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 from moothall.scoring.stigmergy import compute_response
@@ -45,10 +50,10 @@ SEVERITIES: Final[dict[str, facts.Severity]] = {
 
 def build_formation(state: Swarm) -> facts.SwarmFormed:
     """Build the fact with the seeds and the agents: θ in [0.3, 0.6), the chance of random exploration in [0.1, 0.2)."""
-    seed, seeds = (
-        state.opened.seed,
-        state.settings.directions if state.settings.mode == "hybrid" else (),
-    )
+    seed = state.opened.seed
+    seeds: tuple[str, ...] = ()
+    if state.settings.mode == "hybrid":
+        seeds = state.settings.directions
     laid = _seed_board(state, seeds).pheromones.values()
     drawn = (
         facts.DrawnParameters(
@@ -99,14 +104,7 @@ def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> fac
     )
     random = wake or state.all_random or by_chance
     weighed = weigh_directions(state, agent)
-    own = next(
-        (
-            each
-            for each in weighed
-            if agent.direction and each.key == direction_key(agent.direction)
-        ),
-        None,
-    )
+    own = _find_own_direction(agent, weighed)
     must_switch = inhibited = False
     if own is not None and own.signals:
         # Two separate rules (6.1): below its threshold an agent must switch; above it the signals still deter it with probability
@@ -116,8 +114,11 @@ def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> fac
             must_switch or random_unit(seed, "inhibit", number, agent.seat) >= own.probability
         )
     choices = [each for each in weighed if not (must_switch and each is own)]
-    recommended = "" if random or not choices else choices[0].direction
-    unread = "" if random else _find_unread_direction(state, agent, index, at)
+    recommended = unread = ""
+    if not random:
+        if choices:
+            recommended = choices[0].direction
+        unread = _find_unread_direction(state, agent, index, at)
     return facts.RoundOrder(
         seat=agent.seat,
         random=random,
@@ -127,6 +128,18 @@ def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> fac
         recommended=unread or recommended,
         cover=bool(unread),
     )
+
+
+def _find_own_direction(
+    agent: Agent, weighed: Iterable[WeighedDirection]
+) -> WeighedDirection | None:
+    """Return the direction that an agent explores, as it weighs it; None if it is not on the blackboard."""
+    if not agent.direction:
+        return None
+    for each in weighed:
+        if each.key == direction_key(agent.direction):
+            return each
+    return None
 
 
 def _find_unread_direction(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> str:
@@ -157,9 +170,11 @@ def _find_unread_direction(state: Swarm, agent: Agent, index: AnswerIndex, at: i
 
 def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:
     """Return who still has to report in this round."""
-    return tuple(
-        seat for seat in state.orders if seat not in state.answered and is_asked_again(state, seat)
-    )
+    waiting: list[SeatId] = []
+    for seat in state.orders:
+        if seat not in state.answered and is_asked_again(state, seat):
+            waiting.append(seat)
+    return tuple(waiting)
 
 
 def is_asked_again(state: Swarm, seat: SeatId) -> bool:
@@ -186,27 +201,35 @@ def is_ping(state: Swarm, seat: SeatId) -> bool:
 
 def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[facts.Violation]:
     """Return the violations of a report, at most one per check."""
-    order = state.orders.get(agent.seat)
-    is_random_missed = order is not None and order.random and not report.random_explore_forced
-    # C1: every operation that it reports as carried out must be in the log under its name.
-    missing = next((name for name in report.confirmed_operations if name not in agent.done), None)
-    checks = (
-        ("reported_operation_not_found", missing) if missing is not None else None,
-        _check_decision(state, agent, report),
-        # C3: there must be a conflict review, also if it found no conflict.
-        ("conflict_review_missing", "") if report.conflict_review is None else None,
-        # C4: random exploration must be carried out if it was ordered.
-        ("random_explore_not_executed", "") if is_random_missed else None,
-    )
-    return [
-        facts.Violation(
+    violations: list[facts.Violation] = []
+    for name, detail in _list_faults(state, agent, report):
+        violation = facts.Violation(
             seat=agent.seat,
             violation=name,
             severity=SEVERITIES.get(name, "WARNING"),
             detail=one_line(detail)[:200],
         )
-        for name, detail in filter(None, checks)
-    ]
+        violations.append(violation)
+    return violations
+
+
+def _list_faults(state: Swarm, agent: Agent, report: RoundReport) -> Iterator[tuple[str, str]]:
+    """Yield the name of each violation, with its details."""
+    # C1: every operation that it reports as carried out must be in the log under its name.
+    for name in report.confirmed_operations:
+        if name not in agent.done:
+            yield "reported_operation_not_found", name
+            break
+    fault = _check_decision(state, agent, report)
+    if fault is not None:
+        yield fault
+    # C3: there must be a conflict review, also if it found no conflict.
+    if report.conflict_review is None:
+        yield "conflict_review_missing", ""
+    # C4: random exploration must be carried out if it was ordered.
+    order = state.orders.get(agent.seat)
+    if order is not None and order.random and not report.random_explore_forced:
+        yield "random_explore_not_executed", ""
 
 
 def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> tuple[str, str] | None:
@@ -223,21 +246,17 @@ def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> tuple[st
             "response_prob_calculation_error",
             f"threshold {decision.threshold:g}, yours is {agent.threshold:.4f}",
         )
-    weighed = (
-        {each.key: each for each in weigh_directions(state, agent)} if decision.candidates else {}
-    )
-    for candidate in decision.candidates or ():
+    if not decision.candidates:
+        return None
+    weighed = {each.key: each for each in weigh_directions(state, agent)}
+    for candidate in decision.candidates:
         seen = weighed.get(direction_key(one_line(candidate.direction)))
         # A direction that is not on the blackboard is no stimulus, so there is no response to it.
-        expected = (
-            (compute_response(seen.raw, agent.threshold), seen.probability)
-            if seen is not None
-            else (0.0,)
-        )
-        # Agents may use either concentration of a direction; the report is wrong only if it fits neither.
-        if candidate.response_prob is None or all(
-            abs(candidate.response_prob - each) > TOLERANCE for each in expected
-        ):
+        expected: tuple[float, ...] = (0.0,)
+        if seen is not None:
+            # Agents may use either concentration of a direction; the report is wrong only if it fits neither.
+            expected = (compute_response(seen.raw, agent.threshold), seen.probability)
+        if not _is_near(candidate.response_prob, expected):
             values = " or ".join(f"{each:.4f}" for each in sorted(set(expected)))
             return (
                 "response_prob_calculation_error",
@@ -246,14 +265,23 @@ def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> tuple[st
     return None
 
 
+def _is_near(value: float | None, expected: Iterable[float]) -> bool:
+    """Whether a value was stated, and is one of these but for the tolerance."""
+    if value is None:
+        return False
+    return not all(abs(value - each) > TOLERANCE for each in expected)
+
+
 def _find_missing_part(decision: DecisionReport) -> str:
-    is_missing = {
-        "threshold": decision.threshold is None,
-        "candidates": decision.candidates is None,
-        "selectedDirection": not decision.selected_direction.strip(),
-        "selectionReason": not decision.selection_reason.strip(),
-    }
-    return next((name for name, missing in is_missing.items() if missing), "")
+    if decision.threshold is None:
+        return "threshold"
+    if decision.candidates is None:
+        return "candidates"
+    if not decision.selected_direction.strip():
+        return "selectedDirection"
+    if not decision.selection_reason.strip():
+        return "selectionReason"
+    return ""
 
 
 def build_barrier(state: Swarm) -> facts.BarrierPassed:
@@ -262,7 +290,9 @@ def build_barrier(state: Swarm) -> facts.BarrierPassed:
     changes: list[facts.StatusChange] = []
     for seat in state.orders:
         report, agent = state.answered.get(seat), state.agents[seat]
-        violations = find_violations(state, agent, report) if report is not None else []
+        violations: list[facts.Violation] = []
+        if report is not None:
+            violations = find_violations(state, agent, report)
         broken += violations
         changes += _list_status_changes(state, agent, _count_round(state, agent, violations))
     answered = tuple(seat for seat in state.orders if seat in state.answered)
@@ -293,11 +323,9 @@ def _list_consequences(
     if after.seat in state.answered:
         yield ("interrupted",), "active", "recovered"
         counted = after.violations[len(before.violations) :]
-        yield from (
-            (("active",), "degraded", each.violation)
-            for each in counted
-            if each.severity == "MAJOR"
-        )
+        for each in counted:
+            if each.severity == "MAJOR":
+                yield ("active",), "degraded", each.violation
         if counted and _is_over(counted[-1], after.score):
             yield ASKED, "terminated", "compliance_violation"
     # Without a loss the run was stopped before it could answer: nobody's fault.
@@ -316,26 +344,25 @@ def _list_consequences(
 def apply_barrier(state: Swarm, fact: facts.BarrierPassed) -> Swarm:
     """Return the swarm whose agents have their violations and their new status."""
     broken = group_pairs((each.seat, each) for each in fact.violations)
-    agents = {
-        seat: _count_round(state, agent, broken.get(seat, ())) if seat in state.orders else agent
-        for seat, agent in state.agents.items()
-    }
+    agents = dict(state.agents)
+    for seat, agent in state.agents.items():
+        if seat in state.orders:
+            agents[seat] = _count_round(state, agent, broken.get(seat, ()))
     for change in fact.changes:
         agent = agents[change.seat]
-        ended: facts.Termination | None = (
-            "compliance_violation" if change.new == "terminated" else agent.ended
-        )
+        ended = agent.ended
+        if change.new == "terminated":
+            ended = "compliance_violation"
         agents[change.seat] = fast_replace(agent, status=change.new, ended=ended)
     return fast_replace(state, agents=agents)
 
 
 def _count_round(state: Swarm, agent: Agent, violations: Sequence[facts.Violation]) -> Agent:
     report = state.answered.get(agent.seat)
-    agent = (
-        _count_misses(state, agent)
-        if report is None
-        else fast_replace(agent, strikes=0, missed=False)
-    )
+    if report is None:
+        agent = _count_misses(state, agent)
+    else:
+        agent = fast_replace(agent, strikes=0, missed=False)
     for each in violations:
         agent = fast_replace(
             agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity]
