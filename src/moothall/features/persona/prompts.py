@@ -44,11 +44,12 @@ def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes
             return replace(said, refers_to=None, view="none"), (f"left_out refers_to {entry}",)
         case JointBids():
             seated = {seat.id for group in list_joint_bidders(state) for seat in group}
-            unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
-            notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
-            return replace(
-                said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)
-            ), notes
+            notes: list[str] = []
+            for bid in said.bids:
+                if bid.node_id not in seated:
+                    notes.append(f"left_out bids {one_line(bid.node_id)!r}")
+            bids = tuple(bid for bid in said.bids if bid.node_id in seated)
+            return replace(said, bids=bids), tuple(notes)
         case Draft():
             return _normalize_draft(state, said)
         case Stand(moved_by=int(entry)) if entry > state.last_id:
@@ -73,8 +74,9 @@ def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
     )
     answers = normalize("answers", said.answers)
     known = tuple(reply for reply in answers if reply.input in inputs)
-    unknown = [reply.input for reply in answers if reply.input not in inputs]
-    notes += [f"left_out answers #{number}" for number in unknown]
+    for reply in answers:
+        if reply.input not in inputs:
+            notes.append(f"left_out answers #{reply.input}")
     return replace(draft, answers=known), tuple(notes)
 
 
@@ -158,25 +160,27 @@ def build_shared_prompt(
     words = PERSONA_PROMPT[language]
     parts = [f"{words.question}\n{quote_lines(goal)}"]
     if table:
-        seats = (
-            f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})" if stance.strip() else seat
-            for seat, stance in table
-        )
+        seats: list[str] = []
+        for seat, stance in table:
+            if stance.strip():
+                seats.append(f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})")
+            else:
+                seats.append(seat)
         parts.append(f"{words.table}\n{', '.join(seats)}")
     if memory.older:
-        lines = [
-            f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}" for line in memory.older
-        ]
+        lines = [words.earlier]
+        for line in memory.older:
+            lines.append(f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}")
         if memory.left_out:
             lines.append(words.left_out.format(count=memory.left_out))
-        parts.append("\n".join([words.earlier, *lines]))
+        parts.append("\n".join(lines))
     if memory.recent:
-        title = words.record if memory.room else words.last_turns
-        parts.append(
-            "\n".join(
-                [title, *(_format_utterance(words, utterance) for utterance in memory.recent)]
-            )
-        )
+        lines = [words.last_turns]
+        if memory.room:
+            lines = [words.record]
+        for utterance in memory.recent:
+            lines.append(_format_utterance(words, utterance))
+        parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
@@ -201,38 +205,46 @@ def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str
         lines.append(words.own_entry.format(entry=spoken))
     elif spoken is not None:
         own = state.own_words[seat.id]
-        lines += [
-            words.own_words.format(entry=spoken),
-            quote_lines(own if kind == "speech" else extract_claim(own)),
-        ]
+        if kind != "speech":
+            own = extract_claim(own)
+        lines += [words.own_words.format(entry=spoken), quote_lines(own)]
     return lines
 
 
 def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list[str]:
-    turns = state.opened.budget.turns
-    left = (
-        [words.turns_left.format(turns=turns - state.turn + 1)]
-        if turns is not None and state.is_talking
-        else []
-    )
     match kind:
         case "intent" | "bids":
-            return left
+            return _format_turns_left(words, state)
         case "speech":
-            bid = state.intents.get(state.floor) if state.floor is not None else None
-            reason = (
-                [words.won_by, FENCE + one_line(bid.reason)]
-                if bid is not None and bid.reason.strip()
-                else []
-            )
-            return [*reason, *left]
+            return [*_format_won_bid(words, state), *_format_turns_left(words, state)]
         case "draft":
-            parts = (_format_consensus, _format_weights, _format_choices, _format_inputs)
-            return [line for format_part in parts for line in format_part(words, state)]
+            return [
+                *_format_consensus(words, state),
+                *_format_weights(words, state),
+                *_format_choices(words, state),
+                *_format_inputs(words, state),
+            ]
         case "stand" if state.draft is not None:
             return [words.decision, quote_lines(state.draft.decision.text)]
         case _:
             return []
+
+
+def _format_turns_left(words: PersonaPromptText, state: Meeting) -> list[str]:
+    turns = state.opened.budget.turns
+    if turns is None or not state.is_talking:
+        return []
+    return [words.turns_left.format(turns=turns - state.turn + 1)]
+
+
+def _format_won_bid(words: PersonaPromptText, state: Meeting) -> list[str]:
+    """Return why the one who has the floor wanted to speak."""
+    if state.floor is None:
+        return []
+    bid = state.intents.get(state.floor)
+    if bid is None or not bid.reason.strip():
+        return []
+    return [words.won_by, FENCE + one_line(bid.reason)]
 
 
 def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
@@ -240,34 +252,37 @@ def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
     for point in state.points:
         status = point.compute_status(len(state.seats))
         if status != "open":
-            title = (
-                words.agreed
-                if status == "agreed"
-                else words.contested.format(by=", ".join(point.contested))
-            )
+            title = words.agreed
+            if status != "agreed":
+                title = words.contested.format(by=", ".join(point.contested))
             lines += [f"{title} #{point.entry} {point.speaker}", FENCE + one_line(point.claim)]
     return lines
 
 
 def _format_weights(words: PersonaPromptText, state: Meeting) -> list[str]:
     """Return what each seat weighs and holds, as far as it is known before the last words."""
-    weights = {}
+    weights: dict[SeatId, float] = {}
+    views: dict[SeatId, str] = {}
     for seat in state.seats:
+        stated: float | None = None
+        view = ""
         before = state.positions.get(seat.id)
-        weights[seat.id] = compute_weight(
-            seat.weight, compute_confidence(before.confidence if before else None), seat.trust
-        )
+        if before is not None:
+            stated = before.confidence
+            view = before.position
+        weights[seat.id] = compute_weight(seat.weight, compute_confidence(stated), seat.trust)
+        views[seat.id] = state.own_words.get(seat.id) or view
     total = sum(weights.values())
     lines = [words.weight]
-    for seat in state.seats:
-        before = state.positions.get(seat.id)
-        held = state.own_words.get(seat.id) or (before.position if before else "")
-        share = format_percent(weights[seat.id] / total) if total > 0 else "–"
-        lines.append(
-            f"{seat.id} {weights[seat.id]:.2f} ({share})" + ("" if held else f" {words.unheard}")
-        )
-        if held:
-            lines.append(FENCE + one_line(extract_claim(held)))
+    for name, weight in weights.items():
+        share = "–"
+        if total > 0:
+            share = format_percent(weight / total)
+        line = f"{name} {weight:.2f} ({share})"
+        if views[name]:
+            lines += [line, FENCE + one_line(extract_claim(views[name]))]
+        else:
+            lines.append(f"{line} {words.unheard}")
     return lines
 
 
@@ -277,17 +292,20 @@ def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
         return []
     held = group_pairs((normalize_label(choice), seat) for seat, choice in state.choices.items())
     named = {normalize_label(choice): one_line(choice) for choice in state.choices.values()}
-    lines = [
-        f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})"
-        for label, seats in held.items()
-        if label
-    ]
-    return [words.choices, *lines] if lines else []
+    lines: list[str] = []
+    for label, seats in held.items():
+        if label:
+            lines.append(f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})")
+    if not lines:
+        return []
+    return [words.choices, *lines]
 
 
 def _format_inputs(words: PersonaPromptText, state: Meeting) -> list[str]:
+    if not state.inputs:
+        return []
     asked = [f"[#{each.id}]\n{FENCE}{one_line(each.text)}" for each in state.inputs]
-    return [words.inputs, *asked] if asked else []
+    return [words.inputs, *asked]
 
 
 def _format_request(
@@ -297,10 +315,10 @@ def _format_request(
         case "position":
             return words.position
         case "intent":
-            own = words.own_choice if state.has_blind_bids else ""
-            return words.intent.format(
-                about=_format_about(words, state), fields=_format_fields(words, state, seats) + own
-            )
+            fields = _format_fields(words, state, seats)
+            if state.has_blind_bids:
+                fields += words.own_choice
+            return words.intent.format(about=_format_about(words, state), fields=fields)
         case "bids":
             names = ", ".join(seat.id for seat in seats)
             return words.bids.format(
@@ -309,33 +327,37 @@ def _format_request(
                 fields=_format_fields(words, state, seats),
             )
         case "speech":
-            return words.speech.format(
-                input=f"{words.input.format(input=state.new_input)} " if state.new_input else ""
-            )
+            question = ""
+            if state.new_input:
+                question = f"{words.input.format(input=state.new_input)} "
+            return words.speech.format(input=question)
         case "draft":
-            inputs = ", ".join(f"#{each.id}" for each in state.inputs)
-            return words.draft.format(
-                answers=words.draft_answers.format(inputs=inputs) if inputs else ""
-            )
+            answers = ""
+            if state.inputs:
+                inputs = ", ".join(f"#{each.id}" for each in state.inputs)
+                answers = words.draft_answers.format(inputs=inputs)
+            return words.draft.format(answers=answers)
         case _:
             return words.stand.format(author=state.author)
 
 
 def _format_about(words: PersonaPromptText, state: Meeting) -> str:
-    about = words.about_newest if state.about == state.heard else words.about_input
-    return about.format(entry=state.about)
+    if state.about == state.heard:
+        return words.about_newest.format(entry=state.about)
+    return words.about_input.format(entry=state.about)
 
 
 def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...]) -> str:
-    is_decider = any(seat.id == state.decider for seat in seats)
-    return words.fields.format(
-        viewed=state.viewed,
-        decider=words.sufficient.format(seat=state.decider) if is_decider else "",
-    )
+    decider = ""
+    if state.decider in [seat.id for seat in seats]:
+        decider = words.sufficient.format(seat=state.decider)
+    return words.fields.format(viewed=state.viewed, decider=decider)
 
 
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:
-    answers = f", {words.answering} #{utterance.refers_to}" if utterance.refers_to else ""
+    answers = ""
+    if utterance.refers_to:
+        answers = f", {words.answering} #{utterance.refers_to}"
     return f"[#{utterance.id} {utterance.speaker}{answers}]\n{quote_lines(utterance.text)}"
 
 
@@ -344,12 +366,14 @@ def _find_subject(state: Meeting, kind: str) -> str:
     if kind == "stand" and state.draft is not None:
         return state.draft.decision.text
     if kind in {"intent", "bids"}:
-        return next(
-            (each.text for each in state.memory.recent if each.id == state.about),
-            state.opened.topic,
-        )
+        for each in state.memory.recent:
+            if each.id == state.about:
+                return each.text
+        return state.opened.topic
     latest = state.memory.latest
-    return state.opened.topic if latest is None or kind in {"position", "draft"} else latest.text
+    if latest is None or kind in {"position", "draft"}:
+        return state.opened.topic
+    return latest.text
 
 
 def _count_ask(state: Meeting, ask: Ask) -> int:

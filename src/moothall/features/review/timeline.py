@@ -57,19 +57,17 @@ class ReviewTimeline(SpokenTimeline[Review]):
         match entry.fact:
             # An answer that changed nothing came too late and is not shown.
             case ChangeInspected(seat=seat, said=said) if self.state != before:
-                rated = self.words.severities
-                raised = [
-                    f"- {each.file}:{each.line} · {rated[each.severity]} · {each.claim}"
-                    for each in said.findings
-                ]
-                raised += self._describe_unread(said.unread)
-                self.say(entry, seat, "\n".join(raised) or self.words.nothing_raised)
+                lines: list[str] = []
+                for finding in said.findings:
+                    severity = self.words.severities[finding.severity]
+                    lines.append(f"- {finding.file}:{finding.line} · {severity} · {finding.claim}")
+                lines += self._describe_unread(said.unread)
+                self.say(entry, seat, "\n".join(lines) or self.words.nothing_raised)
             case FindingsWeighed(seat=seat, said=said) if self.state != before:
-                stands = (
-                    (f"- F{each.finding}", self.words.stands[each.stand], each.reason)
-                    for each in said.stands
-                )
-                lines = [" · ".join(filter(None, each)) for each in stands]
+                lines = []
+                for each in said.stands:
+                    parts = (f"- F{each.finding}", self.words.stands[each.stand], each.reason)
+                    lines.append(" · ".join(filter(None, parts)))
                 lines += self._describe_unread(said.unread)
                 self.say(entry, seat, "\n".join(lines) or self.words.nothing_said)
             case InputGiven(text=text):
@@ -83,9 +81,10 @@ class ReviewTimeline(SpokenTimeline[Review]):
     def list_phases(self) -> list[SessionPhase]:
         parts, words = len(self.state.parts), self.words
         names = [words.part.format(number=number, parts=parts) for number in range(1, parts + 1)]
-        return mark_phases(
-            [*names, words.check, words.settle], parts + 2 if self.closed else self.state.turn - 1
-        )
+        names += [words.check, words.settle]
+        if self.closed:
+            return mark_phases(names, len(names))
+        return mark_phases(names, self.state.turn - 1)
 
 
 def list_lost_findings(state: Review) -> tuple[LostFinding, ...] | None:
@@ -187,12 +186,12 @@ def _build_positions(timeline: ReviewTimeline, readers: set[SeatId]) -> tuple[Se
     """What each reader would have said alone: changes where it quoted a fault that blocks."""
     state = timeline.state
     change = read_change(state.opened.subject.context)
-    alone = {
-        seat
-        for seat, each in state.raised
-        if state.blocks(each.severity)
-        and locate_evidence(change, each.file, each.line, each.evidence)
-    }
+    alone: set[SeatId] = set()
+    for seat, each in state.raised:
+        if not state.blocks(each.severity):
+            continue
+        if locate_evidence(change, each.file, each.line, each.evidence):
+            alone.add(seat)
     unplaced = _list_unplaced_seats(state)
     choices: dict[SeatId, str] = {}
     for seat in readers:
@@ -200,15 +199,14 @@ def _build_positions(timeline: ReviewTimeline, readers: set[SeatId]) -> tuple[Se
         choices[seat] = "" if seat in unplaced else "approve"
         if seat in alone:
             choices[seat] = "request changes"
-    return tuple(
-        SeatPosition(
-            seat=seat.id,
-            choice_before=choices[seat.id],
-            via_before=timeline.find_first_door(seat.id, "inspect"),
-        )
-        for seat in state.seats
-        if seat.id in readers
-    )
+    positions: list[SeatPosition] = []
+    for reader in state.seats:
+        if reader.id in readers:
+            via = timeline.find_first_door(reader.id, "inspect")
+            positions.append(
+                SeatPosition(seat=reader.id, choice_before=choices[reader.id], via_before=via)
+            )
+    return tuple(positions)
 
 
 def _list_unplaced_seats(state: Review) -> set[SeatId]:
@@ -242,19 +240,17 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
     words, decision = timeline.words, build_decision(timeline)
     shown = [each for each in decision.findings or () if each.state in {"upheld", "open"}]
     aside = [each for each in decision.findings or () if each.state == "dropped"]
-    lines = [
-        timeline.build_once(line.id, (line,), partial(sections.build_line_card, line))
-        for line in timeline.lines
-    ]
+    lines: list[Block] = []
+    for line in timeline.lines:
+        build_card = partial(sections.build_line_card, line)
+        lines.append(timeline.build_once(line.id, (line,), build_card))
+    outcome = blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision")
     return sections.build_report(
         timeline,
         decision,
         words,
         decision_blocks=(
-            *build_section(
-                words.decision,
-                (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),),
-            ),
+            *build_section(words.decision, (outcome,)),
             *build_section(words.findings, [_build_card(each, words) for each in shown]),
             *_build_losses(decision, words),
             *sections.build_lost_seats(decision, words),
@@ -288,7 +284,9 @@ def _format_lost(lost: LostFinding, words: ReviewReportText) -> str:
 
 def _build_doubts(state: Review, verdict: Verdict | None, words: ReviewReportText) -> list[Block]:
     """Why the verdict could have been another, in words."""
-    doubts = state.list_doubts(verdict) if verdict is not None else ()
+    if verdict is None:
+        return []
+    doubts = state.list_doubts(verdict)
     if not doubts:
         return []
     figures = {
@@ -308,11 +306,15 @@ def _build_outcome(
     closed, state = timeline.closed, timeline.state
     if not isinstance(closed, ReviewClosed):
         return sections.explain_no_decision(timeline, decision, words)
-    text = (
-        words.no_verdict.get(closed.reason, words.no_decision)
-        if decision.decision is None
-        else decision.decision.text
-    )
+    losses: tuple[Block, ...] = ()
+    if decision.decision is None:
+        text = words.no_verdict.get(closed.reason, words.no_decision)
+        losses = sections.explain_ending_losses(timeline, words)
+    else:
+        text = decision.decision.text
+    tone: blocks.Tone = "bad"
+    if closed.verdict == "approve":
+        tone = "good"
     read = ", ".join(
         f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}"
         for part in range(1, len(state.parts) + 1)
@@ -321,9 +323,8 @@ def _build_outcome(
         (words.read_by, read),
         (words.ended_by, words.endings.get(closed.reason, closed.reason)),
     )
-    losses = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
     return (
-        blocks.Line(text, "bad" if closed.verdict != "approve" else "good"),
+        blocks.Line(text, tone),
         *_build_doubts(state, closed.verdict, words),
         blocks.Fields(rows),
         *losses,
@@ -331,19 +332,20 @@ def _build_outcome(
 
 
 def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
-    last = f"-{finding.last_line}" if finding.last_line != finding.first_line else ""
+    place = f"{one_line(finding.file)}:{finding.first_line}"
+    if finding.last_line != finding.first_line:
+        place += f"-{finding.last_line}"
     rows = [
         (words.held_by, ", ".join(finding.held_by) or "–"),
         (words.disputed_by, ", ".join(finding.disputed_by)),
     ]
-    rows += [
-        *((words.because, one_line(each)) for each in finding.dissent),
-        (words.settles, one_line(finding.settles)),
-    ]
+    for reason in finding.dissent:
+        rows.append((words.because, one_line(reason)))
+    rows.append((words.settles, one_line(finding.settles)))
     quoted = tuple(strip_control(finding.evidence).split("\n")[:MAX_QUOTED_LINES])
     return blocks.Card(
         head=(
-            blocks.Strong(f"F{finding.number} {one_line(finding.file)}:{finding.first_line}{last}"),
+            blocks.Strong(f"F{finding.number} {place}"),
             blocks.Mark(words.severities[finding.severity], _TONES[finding.severity]),
             blocks.Muted(words.concerns[finding.concern]),
             blocks.Mark(words.states[finding.state], _STATE_TONES[finding.state]),
@@ -367,12 +369,11 @@ def add_and_describe_entry(timeline: ReviewTimeline, entry: Entry) -> list[str]:
     timeline.add(entry)
     words = timeline.words
     # A sealed line is shown a second time, with its words, as soon as they may be read.
-    shown = [
-        line for at, line in enumerate(timeline.lines) if at >= len(before) or line != before[at]
-    ]
-    lines = [
-        f"#{line.id} {line.speaker}: {shorten_text(one_line(line.content), 160)}" for line in shown
-    ]
+    lines: list[str] = []
+    for at, line in enumerate(timeline.lines):
+        if at >= len(before) or line != before[at]:
+            text = shorten_text(one_line(line.content), 160)
+            lines.append(f"#{line.id} {line.speaker}: {text}")
     match entry.fact:
         case FindingsMerged(findings=findings):
             unquoted = sum(not each.is_quoted for each in findings)
