@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cached_property
@@ -62,12 +62,16 @@ class DeliberationState:
 
     def list_allowed(self, name: SeatId) -> tuple[str, ...] | None:
         """Return what one seat may contribute now; None if there is no such seat."""
-        seat = next((each for each in self.council.seats if each.id == name), None)
-        return (
-            None
-            if seat is None
-            else AllowedTypes.of(self.rules.variant, self.council).list_types(seat)
-        )
+        seat = self.find_seat(name)
+        if seat is None:
+            return None
+        return AllowedTypes.of(self.rules.variant, self.council).list_types(seat)
+
+    def find_seat(self, name: SeatId) -> Seat | None:
+        for seat in self.council.seats:
+            if seat.id == name:
+                return seat
+        return None
 
     def list_offered(self, name: SeatId) -> tuple[str, ...]:
         """Return what one seat is asked for now."""
@@ -75,8 +79,11 @@ class DeliberationState:
 
     @cached_property
     def waiting_for(self) -> list[SeatId]:
-        asks = [effect for effect in self.rules.decide(self.council) if isinstance(effect, Ask)]
-        return [ask.seat for ask in asks if not ask.invited]
+        seats = []
+        for effect in self.rules.decide(self.council):
+            if isinstance(effect, Ask) and not effect.invited:
+                seats.append(effect.seat)
+        return seats
 
     def lines(self, seat: SeatId | None, since: int = 0) -> list[CouncilLine]:
         """Return the lines that a seat (None: anyone) may read, and that were written or revealed after a ledger entry."""
@@ -88,13 +95,17 @@ class DeliberationState:
 
     def find_reveal_entry(self, line: CouncilLine, seat: SeatId | None) -> int:
         """Return the entry from which on a seat can read a line: sealed lines of others are revealed later."""
-        return line.seq if line.seat in {seat, USER} else self.council.find_reveal_entry(line)
+        if line.seat in {seat, USER}:
+            return line.seq
+        return self.council.find_reveal_entry(line)
 
     def last_visit(self, seat: SeatId) -> int:
         """Return the entry up to which a seat has surely read: that of its last line but one."""
         # A seat may have written its last line without reading what came before it.
         own = [line.seq for line in self.council.lines if line.seat == seat]
-        return own[-2] if len(own) > 1 else 0
+        if len(own) < 2:
+            return 0
+        return own[-2]
 
 
 WaitStatus = Literal["your_turn", "pending", "closed"]
@@ -222,21 +233,14 @@ class Deliberations:
         def find_earlier(snapshot: Snapshot) -> int | None:
             place = build_deliberation_state(snapshot)
             # Who gives a key says by it what is a retry, and what is said anew in equal words.
-            earlier = None if key else _find_repeated(place, speaker, contribution)
-            if earlier is not None:
-                return earlier
-            allowed = place.list_allowed(speaker)
+            if not key:
+                earlier = _find_repeated(place, speaker, contribution)
+                if earlier is not None:
+                    return earlier
             # The engine refuses unknown seats and closed sessions.
+            allowed = place.list_allowed(speaker)
             if allowed is not None and not snapshot.is_closed and contribution.type not in allowed:
-                phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
-                expected = (
-                    f"expected of {speaker!r} now: {', '.join(allowed)}"
-                    if allowed
-                    else f"nothing is expected of {speaker!r} now"
-                )
-                raise OutOfTurn(
-                    f"{contribution.type!r} is not allowed in the phase {phase!r}; {expected}; waiting for: {waiting}"
-                )
+                raise _build_out_of_turn(place, speaker, contribution.type, allowed)
             return None
 
         # What was parsed here is not parsed again: a value of the right shape is taken as it is.
@@ -252,10 +256,10 @@ class Deliberations:
         """
         name, speaker = parse_session_id(session), parse_seat_id(seat)
         place = await self.load_state(name)
-        held = next((each for each in place.council.seats if each.id == speaker), None)
-        if place.snapshot.is_closed or (
-            held is not None and held.family and is_same_family(held.family, family)
-        ):
+        if place.snapshot.is_closed:
+            return
+        held = place.find_seat(speaker)
+        if held is not None and held.family and is_same_family(held.family, family):
             return
         given = {each.id: each.family for each in place.council.opened.seats}
 
@@ -325,10 +329,9 @@ class Deliberations:
                 place = await self.load_state(name)
             else:
                 place = build_deliberation_state(await self._moot.engine.load_after(name, seen))
-            if speaker not in (known := [each.id for each in place.council.seats]):
-                raise UnknownSeat(
-                    f"{speaker!r} has no seat in {name!r}; the seats are: {', '.join(known)}"
-                )
+            if place.find_seat(speaker) is None:
+                known = ", ".join(each.id for each in place.council.seats)
+                raise UnknownSeat(f"{speaker!r} has no seat in {name!r}; the seats are: {known}")
             if not is_nudged:
                 # The process that ran the session may be gone: somebody must run it while we wait. Not for a seat that is none.
                 self._nudge(name)
@@ -348,8 +351,9 @@ class Deliberations:
             is_changed = await self.wait_for_change(
                 name, place.snapshot.seq, min(left, PROGRESS_SECONDS)
             )
-            seen = place.snapshot.seq if is_changed else None
+            seen = None
             if is_changed:
+                seen = place.snapshot.seq
                 self._nudge(name)
 
     async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
@@ -400,7 +404,21 @@ def _build_wait_result(
 def _describe_wait(place: DeliberationState, ask: OutstandingAsk | None) -> WaitStatus:
     if place.snapshot.is_closed:
         return "closed"
-    return "pending" if ask is None else "your_turn"
+    if ask is None:
+        return "pending"
+    return "your_turn"
+
+
+def _build_out_of_turn(
+    place: DeliberationState, speaker: SeatId, said: str, allowed: Sequence[str]
+) -> OutOfTurn:
+    expected = f"nothing is expected of {speaker!r} now"
+    if allowed:
+        expected = f"expected of {speaker!r} now: {', '.join(allowed)}"
+    waiting = ", ".join(place.waiting_for) or "nobody"
+    return OutOfTurn(
+        f"{said!r} is not allowed in the phase {place.council.phase!r}; {expected}; waiting for: {waiting}"
+    )
 
 
 def _find_repeated(
@@ -446,7 +464,9 @@ def _normalize_opening(opened: Opened) -> Opened:
     seats = tuple(
         replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0) for seat in opened.seats
     )
-    consult = None if opened.consult is None else replace(opened.consult, token="")
+    consult = opened.consult
+    if consult is not None:
+        consult = replace(consult, token="")
     subject = replace(
         opened.subject, error_correlations=(), precedents=(), reviewed=(), again_of=""
     )
@@ -455,10 +475,12 @@ def _normalize_opening(opened: Opened) -> Opened:
 
 def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:
     """The rules of a deliberation, be it with consultations or without; None for a session of another protocol."""
-    rules = (
-        snapshot.rules.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.rules
-    )
-    return rules if isinstance(rules, CouncilRules) else None
+    rules = snapshot.rules
+    if isinstance(rules, ConsultingRulebook):
+        rules = rules.inner
+    if isinstance(rules, CouncilRules):
+        return rules
+    return None
 
 
 def build_deliberation_state(snapshot: Snapshot) -> DeliberationState:
@@ -470,21 +492,21 @@ def build_deliberation_state(snapshot: Snapshot) -> DeliberationState:
         raise UnknownSession(
             f"session {snapshot.session!r} is a {name}, not a deliberation; take part in it with {others}"
         )
-    state = (
-        snapshot.state.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.state
-    )
+    state = snapshot.state
+    if isinstance(snapshot.rules, ConsultingRulebook):
+        state = state.inner
     return DeliberationState(snapshot, rules, state)
+
+
+def _is_bare_vote(vote: object) -> bool:
+    return isinstance(vote, dict) and not vote.get("condition") and not vote.get("due")
 
 
 def _read_contribution(said: dict[str, Any]) -> Contribution:
     """Return a contribution; raises BadAnswer with what was expected."""
     ballot = said.get("ballot") or ()
     # Bare positions leave nothing to interpret, and a ballot on many candidates has very many of them.
-    is_bare = ballot and all(
-        isinstance(vote, dict) and not vote.get("condition") and not vote.get("due")
-        for vote in ballot
-    )
-    if is_bare:
+    if ballot and all(_is_bare_vote(vote) for vote in ballot):
         with suppress(ValidationError):
             votes = (
                 get_adapter(Contribution).validate_python({"type": "vote", "ballot": ballot}).ballot

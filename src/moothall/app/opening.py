@@ -26,6 +26,7 @@ from moothall.app.panels import (
     load_panel,
     merge_seats,
     parse_seat_word,
+    parse_seat_words,
     resolve_platform_path,
 )
 from moothall.app.plugins import find_measure
@@ -102,8 +103,10 @@ async def plan_session(
     Raises CallerError when an option is wrong or cannot be honoured, ProviderRefused when a seat cannot answer.
     """
     given = validate_options(options)
-    # A meeting has no blind vote to start with: who asks for depth without a protocol gets a debate.
-    plugin = get_protocol(given.get("protocol") or ("debate" if given.get("depth") else "persona"))
+    protocol = given.get("protocol")
+    if not protocol:
+        protocol = _choose_protocol(given)
+    plugin = get_protocol(protocol)
     refuse_by_protocol(given, plugin.name, plugin.refuses)
     question = validate_topic(topic)
     language = given.get("language") or detect_language(question)
@@ -143,7 +146,9 @@ async def plan_session(
     )
     _check_visible(opened)
     session = given.get("session")
-    wanted = None if session is None else parse_session_id(session)
+    wanted = None
+    if session is not None:
+        wanted = parse_session_id(session)
     # Checked early for a clear message; `Engine.open` decides in case of a race.
     if wanted is not None and await resources.engine.entries(wanted, 0, 1):
         raise errors.SessionExists(f"session {session!r} exists already; choose another id")
@@ -152,14 +157,26 @@ async def plan_session(
     if given.get("check", True):
         await resources.seating.check(roster, language, discovered.ready)
         await resources.seating.check_search(find_plugin(opened).rules.forms)
-    named = (
-        ()
-        if opened.tools.switch == "off"
-        else (*opened.tools.names, *(name for seat in roster for name in seat.tools))
-    )
-    names = [each for each in dict.fromkeys(named) if each not in GIVEN_TOOLS]
+    names = _list_foreign_tools(opened.tools, roster)
     await resources.seating.check_tools(names, language, is_tried=given.get("check") is not False)
     return PlannedSession(opened=opened, session=wanted, left_out=discovered.left_out)
+
+
+def _choose_protocol(given: Options) -> str:
+    """Return the protocol of a session that names none: a meeting has no blind vote to start with, so depth means a debate."""
+    if given.get("depth"):
+        return "debate"
+    return "persona"
+
+
+def _list_foreign_tools(rules: ToolRules, roster: Sequence[Seat]) -> list[str]:
+    """Return the tools that the session and its seats name, each once, without those that Moot has itself."""
+    if rules.switch == "off":
+        return []
+    names = list(rules.names)
+    for seat in roster:
+        names += seat.tools
+    return [name for name in dict.fromkeys(names) if name not in GIVEN_TOOLS]
 
 
 async def open_planned(resources: Resources, planned: PlannedSession) -> SessionId:
@@ -215,8 +232,10 @@ def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:
     if dollars is not None:
         # The smallest amount is a limit as well, and not none at all.
         millionths = max(1, round(dollars * 1e6))
+    seconds = None
     time = options.get("time")
-    seconds = None if time is None else parse_duration(time)
+    if time is not None:
+        seconds = parse_duration(time)
     return Budget(turns=turns, tokens=options.get("tokens"), money=millionths, seconds=seconds)
 
 
@@ -251,7 +270,7 @@ async def _build_subject(
     # A demo neither reads nor writes what this machine has learned: it plays the same everywhere.
     if options.get("demo"):
         return subject
-    refuse_demo_seats(seat.platform for seat in roster)
+    refuse_demo_seats(roster)
     if subject.thread:
         await resources.memory.thread_status(subject.thread)
     for decision in subject.built_on:
@@ -321,16 +340,15 @@ def _limit_tools(rules: ToolRules, key: str, value: Any) -> ToolRules:
             "an amount: seat.calls=20"
         )
     # The smallest amount is a limit as well, and not none at all.
-    limit: dict[str, Any] = {
-        kind: amount
-        if kind == "seconds"
-        else max(1, round(amount * 1e6 if kind == "money" else amount))
-    }
-    return (
-        replace(rules, **limit)
-        if scope == "ask"
-        else replace(rules, **{scope: replace(getattr(rules, scope), **limit)})
-    )
+    if kind == "money":
+        amount *= 1e6
+    if kind != "seconds":
+        amount = max(1, round(amount))
+    limit: dict[str, Any] = {kind: amount}
+    if scope == "ask":
+        return replace(rules, **limit)
+    scoped: dict[str, Any] = {scope: replace(getattr(rules, scope), **limit)}
+    return replace(rules, **scoped)
 
 
 def _check_visible(opened: Opened) -> None:
@@ -338,9 +356,9 @@ def _check_visible(opened: Opened) -> None:
     context = opened.subject.given
     for seat in opened.seats:
         if context and not select_visible(context, seat.sees):
-            names = ", ".join(each.name for each in context[:10]) + (
-                " …" if len(context) > 10 else ""
-            )
+            names = ", ".join(each.name for each in context[:10])
+            if len(context) > 10:
+                names += " …"
             raise errors.BadRoster(
                 f"seat {seat.id!r} sees {', '.join(seat.sees)}, no given file is called so: {names}"
             )
@@ -365,55 +383,58 @@ def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | 
     try:
         folder = validate_project(Path(options.get("project") or Path.cwd()))
     except (OSError, ValueError) as cause:
-        reason = (
-            f"{cause.filename}: {cause.strerror}"
-            if isinstance(cause, OSError) and cause.filename
-            else str(cause)
-        )
+        reason = str(cause)
+        if isinstance(cause, OSError) and cause.filename:
+            reason = f"{cause.filename}: {cause.strerror}"
         raise errors.BadSetting(
             f"consultation records cannot be written in the project: {reason}; choose another folder"
         ) from cause
     rules = ConsultRules(
         folder=str(folder), token=secrets.token_hex(8), gate=options.get("gate") or False
     )
-    limit, total, patience = (
-        options.get("consult_limit"),
-        options.get("consult_total"),
-        options.get("consult_patience"),
-    )
-    return replace(
-        rules,
-        per_seat=rules.per_seat if limit is None else limit,
-        per_session=rules.per_session if total is None else total,
-        patience=rules.patience if patience is None else parse_duration(patience),
-    )
+    return _limit_consultations(rules, options)
+
+
+def _limit_consultations(rules: ConsultRules, options: Options) -> ConsultRules:
+    """Return the rules with the limits that were given."""
+    limits: dict[str, Any] = {}
+    limit = options.get("consult_limit")
+    if limit is not None:
+        limits["per_seat"] = limit
+    total = options.get("consult_total")
+    if total is not None:
+        limits["per_session"] = total
+    patience = options.get("consult_patience")
+    if patience is not None:
+        limits["patience"] = parse_duration(patience)
+    return replace(rules, **limits)
 
 
 async def _build_roster(
     resources: Resources, language: Language, options: Options, plugin: AnyPlugin
 ) -> tuple[tuple[Seat, ...], Panel, ChosenPlatforms]:
-    seats, panel = options.get("seats", ()), options.get("panel")
-    if isinstance(seats, Mapping):
-        seats = [_build_seat(resources, name, filled) for name, filled in seats.items()]
-    words = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in seats]
-    chosen = panel if isinstance(panel, Panel) else Panel()
-    if isinstance(panel, str) or (panel is None and not words):
+    panel = options.get("panel")
+    words = _read_seats(resources, options)
+    if isinstance(panel, Panel):
+        chosen = panel
+    elif panel is not None or not words:
         chosen = load_panel(panel or "default", language, resources.environ)
+    else:
+        chosen = Panel()
     # Before a key is asked for.
     missing = any(not seat.platform for seat in merge_seats(chosen, words))
     is_checked = options.get("check") is not False
-    named = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ())
+    named = _resolve_platforms(options.get("models") or ())
     shared = ChosenPlatforms(platforms=named)
     if missing and not named:
         shared = await choose_platforms(
             resources.environ, resources.seating, language, is_checked=is_checked
         )
-    platforms = tuple(resolve_platform_path(each, Path()) for each in shared.platforms)
     settings = {**chosen.settings, **(options.get("settings") or {})}
     roster = assign_seats(
         chosen,
         words,
-        platforms,
+        _resolve_platforms(shared.platforms),
         resources.seating.kinds,
         environ=resources.environ,
         patience=find_longest_patience(settings),
@@ -422,6 +443,18 @@ async def _build_roster(
     if is_checked:
         roster = await name_models(roster, resources.seating)
     return roster, chosen, shared
+
+
+def _read_seats(resources: Resources, options: Options) -> list[Seat]:
+    """Return the seats that the options name, each built or parsed from what fills it."""
+    seats = options.get("seats", ())
+    if isinstance(seats, Mapping):
+        return [_build_seat(resources, name, filled) for name, filled in seats.items()]
+    return parse_seat_words(seats)
+
+
+def _resolve_platforms(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(resolve_platform_path(name, Path()) for name in names)
 
 
 def _refuse_unfit(plugin: AnyPlugin, seats: Iterable[Seat]) -> None:
@@ -447,11 +480,11 @@ def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:
     return Seat(id=parse_seat_id(name), platform=resources.seating.add_function(name, filled))
 
 
-def refuse_demo_seats(platforms: Iterable[str]) -> None:
+def refuse_demo_seats(seats: Iterable[Seat]) -> None:
     """Raise BadRoster if a seat would play a demo's part in a real meeting."""
-    for platform in platforms:
-        if parse_kind(platform) == DEMO:
-            raise errors.BadRoster(f"{platform!r} plays its part in a demo only: moot demo")
+    for seat in seats:
+        if parse_kind(seat.platform) == DEMO:
+            raise errors.BadRoster(f"{seat.platform!r} plays its part in a demo only: moot demo")
 
 
 async def prepare_resume(
@@ -492,7 +525,7 @@ async def prepare_resume(
 def build_swaps(seating: Seating, swaps: Mapping[str, str]) -> list[Swap]:
     """The swaps of seats to other platforms; raises CallerError for one that does not exist."""
     seats = [parse_seat_word(f"{seat}={platform}") for seat, platform in swaps.items()]
-    refuse_demo_seats(seat.platform for seat in seats)
+    refuse_demo_seats(seats)
     for seat in seats:
         # Fails for an unknown platform before anything is recorded.
         seating(seat)
@@ -522,12 +555,11 @@ async def read_back(
 
         async def note() -> None:
             await resources.memory.note_import(head.session, source, is_adopted=is_adopted)
-            await resources.engine.texts.store(
-                [
-                    ContextFile(name="", text=each, sha256=digest, size=len(each.encode()))
-                    for digest, each in texts.items()
-                ]
-            )
+            files = []
+            for digest, each in texts.items():
+                size = len(each.encode())
+                files.append(ContextFile(name="", text=each, sha256=digest, size=size))
+            await resources.engine.texts.store(files)
 
         # Noted first: should this be cut short, nothing is taken for a record of this ledger's own.
         await resources.engine.restore(head.session, records, note)
@@ -549,9 +581,10 @@ async def read_back(
         then = [
             Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))
         ]
-    return await resources.engine.open(
-        imported.opened, parse_session_id(session) if session else None, then
-    )
+    wanted = None
+    if session:
+        wanted = parse_session_id(session)
+    return await resources.engine.open(imported.opened, wanted, then)
 
 
 def check_invitation(snapshot: Snapshot, seat: str | None) -> None:
@@ -559,10 +592,9 @@ def check_invitation(snapshot: Snapshot, seat: str | None) -> None:
     session = snapshot.session
     if snapshot.is_closed:
         raise errors.SessionClosed(f"session {session!r} has ended; nobody can take part any more")
-    names = {known.id: known for known in snapshot.session_state.seats}
-    if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
-        outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
+    free = [known.id for known in snapshot.session_state.seats if known.is_outside]
+    if seat is not None and seat not in free:
         raise errors.UnknownSeat(
-            f"{seat!r} is not a free seat of {session!r}; free seats: {outside} "
+            f"{seat!r} is not a free seat of {session!r}; free seats: {', '.join(free) or 'none'} "
             "(a seat for somebody from outside is opened with --seat NAME=mailbox)"
         )

@@ -4,7 +4,7 @@ Seats may come from what people have (A-5): the agent and skill files of coding 
 hash."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -141,6 +141,17 @@ def load_panel(name: str, language: Language, environ: Mapping[str, str]) -> Pan
     return parse_panel(read_text_file(path, what, BadPanel), what, path.parent)
 
 
+def parse_seat_words(seats: Iterable[Seat | str]) -> list[Seat]:
+    """The seats of a list of `Seat`s and `name=platform` words; raises BadRoster, BadName."""
+    parsed = []
+    for seat in seats:
+        if isinstance(seat, Seat):
+            parsed.append(seat)
+        else:
+            parsed.append(parse_seat_word(seat))
+    return parsed
+
+
 def parse_seat_word(text: str) -> Seat:
     """Parse a seat from `name=platform`; raises BadRoster or BadName."""
     if not isinstance(text, str):
@@ -161,7 +172,9 @@ def resolve_platform_path(platform: str, folder: Path) -> str:
     """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
     kind, _, name = platform.partition(":")
     rule = load_kinds().find(platform).file
-    path, mark, more = name.partition("?") if rule == "toml" else (name, "", "")
+    path, mark, more = name, "", ""
+    if rule == "toml":
+        path, mark, more = name.partition("?")
     if name and (rule == "any" or (rule == "toml" and path.endswith(".toml"))):
         return f"{kind}:{(folder / Path(path).expanduser()).absolute()}{mark}{more}"
     return platform
@@ -179,21 +192,20 @@ def find_longest_patience(settings: Mapping[str, Any]) -> float:
 
 def merge_seats(panel: Panel, words: Sequence[Seat]) -> tuple[Seat, ...]:
     """The panel's seats with those of `words` put over or beside them; raises BadRoster for seats that cannot sit together."""
-    given = {seat.id: seat for seat in words}
-    if len(given) < len(words):
-        twice = next(seat.id for seat in words if [other.id for other in words].count(seat.id) > 1)
-        raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
+    names = [seat.id for seat in words]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadRoster(f"two seats are called {name!r}; each needs an id of its own")
+    given = dict(zip(names, words, strict=True))
     seats = []
     for seat in panel.seats:
-        word = given.get(seat.id, seat)
-        # With the words of an agent's file, if the platform comes from one.
-        source = word if word.instructions else seat
-        seats.append(
-            replace(
-                seat, platform=word.platform, stance=source.stance, instructions=source.instructions
-            )
-        )
-    seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
+        word = given.pop(seat.id, seat)
+        merged = replace(seat, platform=word.platform)
+        if word.instructions:
+            # With the words of an agent's file, if the platform comes from one.
+            merged = replace(merged, stance=word.stance, instructions=word.instructions)
+        seats.append(merged)
+    seats += given.values()
     # The protocol has the last word on how many sit there; some seat helpers beside a full table.
     return validate_seats(seats, most=MAX_SEATS + HELPING_SEATS)
 
@@ -222,7 +234,8 @@ def assign_seats(
         own = seat.patience
         if own is None:
             usual = kinds.find_patience(platform, environ)
-            own = None if usual is None else max(usual, patience)
+            if usual is not None:
+                own = max(usual, patience)
         filled.append(replace(seat, platform=platform, patience=own))
     return tuple(filled)
 

@@ -36,7 +36,7 @@ from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
-    from moothall.memory.register import ArchivedSession, LabelBook, Register
+    from moothall.memory.register import ArchivedSession, LabelBook, Register, SessionLabel
 
 
 async def search_topics(
@@ -145,7 +145,9 @@ class _CachedLine(NamedTuple):
     @property
     def size(self) -> int:
         """About how many bytes it holds in memory."""
-        choice = "" if self.outcome is None else self.outcome.choice
+        choice = ""
+        if self.outcome is not None:
+            choice = self.outcome.choice
         texts = (self.line.topic, self.line.parked, choice, *self.line.tags)
         return LINE_BYTES + sum(map(sys.getsizeof, texts))
 
@@ -164,12 +166,15 @@ class SessionList:
     @cached_property
     def _stored(self) -> dict[str, list[Any]]:
         """The lines in the file; none if it is missing, damaged or of another form."""
+        if self._path is None:
+            return {}
         try:
-            stored = {} if self._path is None else json.loads(self._path.read_bytes())
-            lines = stored["lines"] if stored and stored["form"] == FORM else {}
+            stored = json.loads(self._path.read_bytes())
+            if not stored or stored["form"] != FORM:
+                return {}
             return {
                 name: fields
-                for name, fields in lines.items()
+                for name, fields in stored["lines"].items()
                 if len(fields) in (_LINE_LENGTH, _LINE_LENGTH + 1)
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -204,10 +209,13 @@ class SessionList:
 
     async def search(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
-        lines = {line.session: line for line in await self.load() if line.topic}
-        names = await search_topics(
-            self._resources.environ, query, {name: (line.topic, "") for name, line in lines.items()}
-        )
+        lines: dict[SessionId, SessionLine] = {}
+        texts: dict[str, tuple[str, str]] = {}
+        for line in await self.load():
+            if line.topic:
+                lines[line.session] = line
+                texts[line.session] = (line.topic, "")
+        names = await search_topics(self._resources.environ, query, texts)
         return [lines[SessionId(name)] for name in names]
 
     async def load_archived(self) -> "dict[SessionId, ArchivedSession]":
@@ -242,15 +250,7 @@ class SessionList:
     async def add_labels(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
         """Return the lines with the tags that they were given later, and with whether they were put away."""
         book = await self._load_labels()
-        labelled = ((line, book.get(line.session)) for line in lines)
-        return [
-            line
-            if label is None
-            else replace(
-                line, tags=line.tags if label.tags is None else label.tags, is_away=label.is_away
-            )
-            for line, label in labelled
-        ]
+        return [_add_label(line, book.get(line.session)) for line in lines]
 
     async def label(
         self, session: str, tags: Iterable[str] | None = None, *, is_away: bool | None = None
@@ -266,7 +266,9 @@ class SessionList:
         lines = await self.load_some([name])
         if not lines:
             raise await self._resources.engine.build_unknown(name)
-        given = None if tags is None else build_topic(tags=tags).tags
+        given = None
+        if tags is not None:
+            given = build_topic(tags=tags).tags
         fact = SessionLabelled(session=name, tags=given, is_away=is_away)
         await self._label_register.append(lambda book: [fact])
         return (await self.add_outcomes(lines))[0]
@@ -274,11 +276,11 @@ class SessionList:
     async def list_relabelled(self) -> set[SessionId]:
         """Return the sessions whose labels were changed since the last such call, by whichever process."""
         before, self._known_labels = self._known_labels, dict(await self._load_labels())
-        return {
-            SessionId(name)
-            for name, label in self._known_labels.items()
-            if before.get(name) != label
-        }
+        changed = set()
+        for name, label in self._known_labels.items():
+            if before.get(name) != label:
+                changed.add(SessionId(name))
+        return changed
 
     @cached_property
     def _label_register(self) -> "Register[LabelBook]":
@@ -314,15 +316,18 @@ class SessionList:
         fields = self._stored.pop(head.session, None)
         if fields is None or fields[:2] != [head.first.hash.hex(), head.last.hash.hex()]:
             return None
-        values: list[Any] = [
-            tuple(each) if isinstance(each, list) else each for each in fields[2:_LINE_LENGTH]
-        ]
-        outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, values, strict=True)))
+        values = dict(zip(_STORED_FIELDS, fields[2:_LINE_LENGTH], strict=True))
+        for name, value in values.items():
+            if isinstance(value, list):
+                values[name] = tuple(value)
+        outcome = replace(_start_line(head), **values)
         version = fields[_LINE_LENGTH:]
         if version and version != _find_line_version(outcome.protocol):
             return None
         line = replace(outcome, standing="stopped", choice="", strength="", is_imported=False)
-        known = outcome if outcome.standing else None
+        known = None
+        if outcome.standing:
+            known = outcome
         return self._cache(_CachedLine(head.first.hash, head.last.hash, line, known), is_new=False)
 
     def _cache(self, cached: _CachedLine, *, is_new: bool = True) -> _CachedLine:
@@ -376,14 +381,14 @@ class SessionList:
             return line
         if not isinstance(opened, Opened):
             return line
+        if opened.demo:
+            line = replace(line, is_demo=True, stand_in="demo")
         return replace(
             line,
             protocol=find_plugin(opened).name,
             topic=opened.topic,
             status=_derive_status(last),
             is_hosted=opened.hosted,
-            is_demo=bool(opened.demo),
-            stand_in="demo" if opened.demo else "",
             forked_from=opened.forked_from,
             tags=opened.subject.tags,
             parked=_explain_parking(last, opened.language),
@@ -426,9 +431,11 @@ class SessionList:
                 )
             if line.status == "concluded":
                 return await self._read_decided(line)
-        except (LedgerDamaged, LedgerNewer) as error:
-            # One that cannot be read must not hide the others.
-            return replace(line, standing="newer" if isinstance(error, LedgerNewer) else "damaged")
+        # One that cannot be read must not hide the others.
+        except LedgerNewer:
+            return replace(line, standing="newer")
+        except LedgerDamaged:
+            return replace(line, standing="damaged")
         return replace(line, standing=describe_status(line.status))
 
     async def _read_decided(self, line: SessionLine) -> SessionLine:
@@ -436,11 +443,8 @@ class SessionList:
         if remembered is not None and (
             remembered.record.strength or remembered.record.text is None
         ):
-            choice, decided, strength = (
-                remembered.record.choice,
-                remembered.record.text,
-                remembered.record.strength or "none",
-            )
+            choice, decided = remembered.record.choice, remembered.record.text
+            strength = remembered.record.strength or "none"
             stand_in = remembered.stand_in
         else:
             # Not remembered: imported, or ended by a process that died before it could.
@@ -450,11 +454,15 @@ class SessionList:
             decision = plugin.decision(timeline)
             choice, strength = decision.choice, decision.strength
             stand_in = timeline.session_state.stand_in
-            decided = None if decision.decision is None else decision.decision.text
+            decided = None
+            if decision.decision is not None:
+                decided = decision.decision.text
         from moothall.reports.decision import summarize_choice
 
         standing = describe_status(line.status, is_decided=decided is not None)
-        what = "" if decided is None else summarize_choice(choice, decided)
+        what = ""
+        if decided is not None:
+            what = summarize_choice(choice, decided)
         return replace(line, standing=standing, choice=what, strength=strength, stand_in=stand_in)
 
 
@@ -467,11 +475,15 @@ def describe_status(
 ) -> Standing:
     """Where a session stands, in one word for lists. `waiting`: for answers from outside; `stopped`: no process runs it."""
     if status == "concluded":
-        return "decided" if is_decided else "undecided"
+        if is_decided:
+            return "decided"
+        return "undecided"
     if status == "thinking":
         if is_waiting:
             return "waiting"
-        return "running" if is_running else "stopped"
+        if is_running:
+            return "running"
+        return "stopped"
     return status
 
 
@@ -525,6 +537,15 @@ def _encode_file(lines: dict[str, list[Any]]) -> str:
     return f'{{"form": {json.dumps(FORM)}, "lines": {{{", ".join(reversed(encoded))}}}}}'
 
 
+def _add_label(line: SessionLine, label: "SessionLabel | None") -> SessionLine:
+    """The line with what it was labelled with later; as it is where nobody labelled it."""
+    if label is None:
+        return line
+    if label.tags is None:
+        return replace(line, is_away=label.is_away)
+    return replace(line, is_away=label.is_away, tags=label.tags)
+
+
 def _start_line(head: Head) -> SessionLine:
     """The line of a session of which only the records are known."""
     return SessionLine(
@@ -553,4 +574,6 @@ def _derive_status(last: object) -> SessionStatus:
         return "cancelled"
     if isinstance(last, SessionParked):
         return "parked"
-    return "concluded" if isinstance(last, Closed) else "thinking"
+    if isinstance(last, Closed):
+        return "concluded"
+    return "thinking"

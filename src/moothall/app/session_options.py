@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypedDict, TypeGuard, get_args
 
 from moothall.app.features import index_openers
 from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS, parse_duration
@@ -44,6 +44,11 @@ Opener: TypeAlias = str
 """What opens a session: the commands, and the calls that do the same; `run`, `demo`, or the `OpenerRow` of a feature."""
 
 
+def _is_list(value: object, most: int) -> TypeGuard[Sequence[object]]:
+    """Whether a value is a sequence of at most so many values; a text is none."""
+    return isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= most
+
+
 # The kinds of values that an option has, with their limits; each checks a value and says what was expected instead.
 
 
@@ -55,7 +60,9 @@ class SwitchKind:
 
     def check(self, value: object) -> str:
         """Return what was expected instead of this value; empty where it is right. All kinds have this method."""
-        return "" if isinstance(value, bool) else "True or False"
+        if isinstance(value, bool):
+            return ""
+        return "True or False"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,9 @@ class CountKind:
             and not isinstance(value, bool)
             and self.least <= value <= self.most
         )
-        return "" if is_right else f"a whole number from {self.least} to {self.most}"
+        if is_right:
+            return ""
+        return f"a whole number from {self.least} to {self.most}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,9 @@ class AmountKind:
             and not isinstance(value, bool)
             and 0 < value <= self.most
         )
-        return "" if is_right else f"a number greater than 0, at most {self.most:g}"
+        if is_right:
+            return ""
+        return f"a number greater than 0, at most {self.most:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +111,12 @@ class DurationKind:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             return expected
         try:
-            return "" if parse_duration(value) <= self.most else expected
+            seconds = parse_duration(value)
         except BadSetting:
             return expected
+        if seconds <= self.most:
+            return ""
+        return expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +126,9 @@ class ChoiceKind:
     values: tuple[str, ...]
 
     def check(self, value: object) -> str:
-        return "" if value in self.values else f"one of: {', '.join(self.values)}"
+        if value in self.values:
+            return ""
+        return f"one of: {', '.join(self.values)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +141,9 @@ class LanguageKind:
         return list_offered_languages()
 
     def check(self, value: object) -> str:
-        return "" if value in list_languages() else f"one of: {', '.join(self.values)}"
+        if value in list_languages():
+            return ""
+        return f"one of: {', '.join(self.values)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +154,9 @@ class TextKind:
 
     def check(self, value: object) -> str:
         is_right = isinstance(value, str) and len(value) <= self.most
-        return "" if is_right else f"a text of at most {self.most} characters"
+        if is_right:
+            return ""
+        return f"a text of at most {self.most} characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +173,13 @@ class TextsKind:
     example: str = ""
 
     def check(self, value: object) -> str:
-        is_list = (
-            isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
-        )
-        is_right = is_list and all(
-            isinstance(each, str) and len(each) <= self.longest
-            for each in value  # type: ignore[attr-defined]
-        )  # a sequence
-        return (
-            ""
-            if is_right
-            else f"a list of at most {self.most} texts of at most {self.longest} characters{self.example}"
-        )
+        expected = f"a list of at most {self.most} texts of at most {self.longest} characters{self.example}"
+        if not _is_list(value, self.most):
+            return expected
+        for each in value:
+            if not isinstance(each, str) or len(each) > self.longest:
+                return expected
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +192,9 @@ class FolderKind:
     """A folder of this machine."""
 
     def check(self, value: object) -> str:
-        return "" if isinstance(value, str | Path) else "a folder's path"
+        if isinstance(value, str | Path):
+            return ""
+        return "a folder's path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +204,9 @@ class SeatsKind:
     def check(self, value: object) -> str:
         is_right = isinstance(value, Mapping | Sequence) and not isinstance(value, str)
         expected = 'a dict of names and platforms, such as {"ada": "openai:gpt-5-mini"}, or a list of Seats'
-        return "" if is_right else expected
+        if is_right:
+            return ""
+        return expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +219,9 @@ class PanelKind:
         # Imported here: a panel brings its parser with it, and most are given by name.
         from moothall.app.panels import Panel
 
-        return "" if isinstance(value, Panel) else "a preset's name, a .toml file or a Panel"
+        if isinstance(value, Panel):
+            return ""
+        return "a preset's name, a .toml file or a Panel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +231,13 @@ class FilesKind:
     most: int
 
     def check(self, value: object) -> str:
-        is_list = (
-            isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= self.most
-        )
-        is_right = is_list and all(isinstance(each, str | Path | ContextFile) for each in value)  # type: ignore[attr-defined]  # a sequence
-        return "" if is_right else f"a list of at most {self.most} files: paths or ContextFiles"
+        expected = f"a list of at most {self.most} files: paths or ContextFiles"
+        if not _is_list(value, self.most):
+            return expected
+        for each in value:
+            if not isinstance(each, str | Path | ContextFile):
+                return expected
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +245,9 @@ class SettingsKind:
     """The protocol's own settings by their names."""
 
     def check(self, value: object) -> str:
-        return "" if isinstance(value, Mapping) else "a dict of the protocol's settings"
+        if isinstance(value, Mapping):
+            return ""
+        return "a dict of the protocol's settings"
 
 
 OptionKind: TypeAlias = (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from moothall.app.panels import Panel, load_panel, parse_seat_word
+from moothall.app.panels import Panel, load_panel, parse_seat_words
 from moothall.app.session_options import Options
 from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.roster import MAILBOX, Seat
@@ -18,10 +18,7 @@ DEFAULT_TIME: Final = "60m"
 
 def parse_seats(options: Options) -> list[Seat]:
     """Return the seats that a list of `Seat`s and `name=platform` words names; raises BadRoster, BadName."""
-    return [
-        seat if isinstance(seat, Seat) else parse_seat_word(seat)
-        for seat in options.get("seats") or ()
-    ]
+    return parse_seat_words(options.get("seats") or ())
 
 
 def build_swarm_seats(
@@ -36,17 +33,25 @@ def build_swarm_seats(
         raise BadRoster("a panel sets the number of explorers; give agents or panel, not both")
     if has_panel:
         return list(given)
-    wanted = count or (len(explorers) if len(explorers) >= MIN_AGENTS else DEFAULT_AGENTS)
+    wanted = count
+    if not wanted:
+        wanted = DEFAULT_AGENTS
+        if len(explorers) >= MIN_AGENTS:
+            wanted = len(explorers)
     if len(explorers) > wanted:
         raise BadRoster(
             f"{len(explorers)} explorers are seated, but the number of agents is {wanted}"
         )
-    names = [SeatId(agent_name(number)) for number in range(1, MAX_AGENTS * 2)]
-    free = [name for name in names if name not in explorers][: wanted - len(explorers)]
-    filled = [Seat(id=name, platform="") for name in free]
+    seats, left = list(given), wanted - len(explorers)
     # The usual order of names, whichever of them was given a platform.
-    rank = {name: at for at, name in enumerate(names)}
-    return sorted([*given, *filled], key=lambda seat: rank.get(seat.id, len(names)))
+    rank: dict[SeatId, int] = {}
+    for number in range(1, MAX_AGENTS * 2):
+        name = SeatId(agent_name(number))
+        rank[name] = number
+        if left and name not in explorers:
+            seats.append(Seat(id=name, platform=""))
+            left -= 1
+    return sorted(seats, key=lambda seat: rank.get(seat.id, MAX_AGENTS * 2))
 
 
 def build_swarm_options(
