@@ -59,13 +59,17 @@ def build_decision_record(
         RecordedObligation(by=each.seat, text=each.text, due=each.due)
         for each in decision.obligations[:MAX_ITEMS]
     )
+    text = None
+    if decision.decision is not None:
+        text = decision.decision.text
+    search_text = "\n".join(line.content for line in timeline.lines)
     return copy_fields(
         DecisionRecorded,
         opened.subject,
         session=timeline.session,
         protocol=plugin.name,
         topic=opened.topic,
-        text=None if decision.decision is None else decision.decision.text,
+        text=text,
         choice=one_line(decision.choice),
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
@@ -73,7 +77,7 @@ def build_decision_record(
         members=tuple(members),
         dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
         open_questions=tuple(claim.text for claim in questions),
-        search_text="\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH],
+        search_text=search_text[:MAX_TEXT_LENGTH],
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),

@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import Final
 
 from moothall.app.protocols import find_plugin
-from moothall.domain.budget import PICTURE_TOKENS, ExpectedCalls
+from moothall.domain.budget import PICTURE_TOKENS, Budget, ExpectedCalls
 from moothall.domain.facts import Opened
+from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat, parse_kind
 from moothall.errors import UnknownPlatform
 from moothall.locale.catalogues import ESTIMATE
@@ -62,20 +63,18 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         ]
     else:
         expected = plugin.expect(opened)
-    rows = [(name, each) for each in expected for name in each.seats]
     given = (len(opened.topic) + count_shown(opened.subject.context)) / CHARACTERS_PER_TOKEN
     given += PICTURE_TOKENS * len(opened.subject.pictures)
     calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
     unpriced: set[str] = set()
-    for name, each in rows:
+    for name, each in _list_askings(expected):
         if name not in asked:
             continue
         # A seat that looks something up sends its prompt again with each result; at least it looks up nothing.
         looks = _count_looks(opened, seats[name], each, kinds)
-        returned = opened.tools.tokens / 2 if looks else 0.0
         cases = (
             (each.least, SHORT_PROMPT, 0.0),
-            (each.most * (1 + looks), LONG_PROMPT, returned),
+            (each.most * (1 + looks), LONG_PROMPT, _estimate_looked_up(opened, looks)),
         )
         for at, (count, prompt, looked_up) in enumerate(cases):
             size: float | None = each.tokens_in
@@ -84,24 +83,19 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
             sent, written = count * size, count * each.tokens_out
             calls[at] += count
             tokens[at] += sent + written
-            price = find_price(seats[name], round(sent), round(written))
-            if price is None:
+            cost = find_price(seats[name], round(sent), round(written))
+            if cost is None:
                 unpriced.add(seats[name].platform)
             else:
-                usd[at] += price
-    outside = sorted(
-        name
-        for name in seats
-        if name not in asked and parse_kind(seats[name].platform) not in _FREE
-    )
+                usd[at] += cost
+    outside = _list_outside(opened.seats, asked)
     if outside:
         notes.append(words.outside.format(seats=", ".join(outside)))
     if unpriced:
         notes.append(words.no_price.format(platforms=", ".join(sorted(unpriced))))
     if warning := warn_unpriced(opened, kinds):
         notes.append(warning)
-    max_tokens, max_money = opened.budget.tokens, opened.budget.money
-    max_usd = None if max_money is None else max_money / 1e6
+    max_tokens, max_usd = opened.budget.tokens, _find_max_usd(opened.budget)
     is_over_tokens = max_tokens is not None and tokens[1] > max_tokens
     is_over_usd = max_usd is not None and float(usd[1]) > max_usd
     if is_over_tokens or is_over_usd:
@@ -110,14 +104,47 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
             tokens[1] = min(tokens[1], max_tokens)
         if max_usd is not None:
             usd[1] = min(usd[1], Decimal(str(max_usd)))
-    price_range = Range(round(float(min(usd)), 4), round(float(usd[1]), 4))
+    price = None
+    if not unpriced:
+        price = Range(round(float(min(usd)), 4), round(float(usd[1]), 4))
     return SessionEstimate(
         calls=Range(_round_up(calls[0]), _round_up(calls[1])),
         path=_measure_path(expected, asked),
         tokens=Range(_round_figures(min(tokens)), _round_figures(tokens[1])),
-        usd=None if unpriced else price_range,
+        usd=price,
         notes=tuple(notes),
     )
+
+
+def _find_max_usd(budget: Budget) -> float | None:
+    if budget.money is None:
+        return None
+    return budget.money / 1e6
+
+
+def _list_askings(expected: Sequence[ExpectedCalls]) -> list[tuple[SeatId, ExpectedCalls]]:
+    """Return the expected calls, each with every seat that answers it."""
+    rows = []
+    for each in expected:
+        for seat in each.seats:
+            rows.append((seat, each))
+    return rows
+
+
+def _list_outside(seats: Sequence[Seat], asked: Set[SeatId]) -> list[str]:
+    """Return the seats that answer from outside at a price that Moot does not see."""
+    outside: list[str] = []
+    for seat in seats:
+        if seat.id not in asked and parse_kind(seat.platform) not in _FREE:
+            outside.append(seat.id)
+    return sorted(outside)
+
+
+def _estimate_looked_up(opened: Opened, looks: int) -> float:
+    """Return about how many tokens a seat reads of what it looked up for one answer."""
+    if not looks:
+        return 0.0
+    return opened.tools.tokens / 2
 
 
 def _count_looks(opened: Opened, seat: Seat, expected: ExpectedCalls, kinds: KindTable) -> int:
@@ -126,7 +153,9 @@ def _count_looks(opened: Opened, seat: Seat, expected: ExpectedCalls, kinds: Kin
         return 0
     has_tools = list_tool_names(opened, seat, opened.subject.context)
     is_model = kinds.find(seat.platform).name in {MODEL, ADDRESS}
-    return opened.tools.calls if has_tools and is_model else 0
+    if has_tools and is_model:
+        return opened.tools.calls
+    return 0
 
 
 def warn_unpriced(opened: Opened, kinds: KindTable) -> str | None:

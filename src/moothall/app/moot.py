@@ -6,7 +6,6 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import takewhile
 from types import TracebackType, UnionType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from moothall.app.outages import OnParked
     from moothall.app.session_options import Options
     from moothall.engine.context import Event
+    from moothall.engine.engine import Engine
     from moothall.engine.outside_answers import OutstandingAsk
     from moothall.engine.snapshot import ReplayResult
     from moothall.memory.decision_memory import DecisionMemory
@@ -263,21 +263,19 @@ class Moot(Resources):
 
     async def diff(self, left: str, right: str) -> Difference:
         """Compare two sessions."""
-        ones = [
-            self.engine.entry(record)
-            for record in await self.engine.records(parse_session_id(left))
-        ]
-        others = [
-            self.engine.entry(record)
-            for record in await self.engine.records(parse_session_id(right))
-        ]
-        shared = sum(
-            1
-            for _ in takewhile(
-                lambda pair: pair[0].fact == pair[1].fact, zip(ones, others, strict=False)
-            )
-        )
+        ones = await _list_entries(self.engine, left)
+        others = await _list_entries(self.engine, right)
+        shared = 0
+        for one, other in zip(ones, others, strict=False):
+            if one.fact != other.fact:
+                break
+            shared += 1
         return Difference(shared=shared, left=tuple(ones[shared:]), right=tuple(others[shared:]))
+
+
+async def _list_entries(engine: "Engine", session: str) -> list[Entry]:
+    records = await engine.records(parse_session_id(session))
+    return [engine.entry(record) for record in records]
 
 
 T = TypeVar("T")

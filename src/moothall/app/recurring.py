@@ -40,21 +40,12 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
     Raises BadSetting for a session that cannot be repeated, SessionBusy where another process repeats it at the same moment.
     """
     name = parse_session_id(session)
-    match, given = (
-        _REPEATED.fullmatch(name),
-        (await moot.engine.load_snapshot(name)).session_state.opened,
-    )
-    first = SessionId(match["first"]) if match and given.subject.again_of else name
-    repeats = [
-        head.session
-        for head in await moot.ledger.heads(f"{first}{AGAIN}")
-        if _REPEATED.fullmatch(head.session)
-    ]
-    depth = first.count(AGAIN) + 1
-    chain = [
-        first,
-        *sorted((each for each in repeats if each.count(AGAIN) == depth), key=_find_number),
-    ]
+    given = (await moot.engine.load_snapshot(name)).session_state.opened
+    first = name
+    match = _REPEATED.fullmatch(name)
+    if match and given.subject.again_of:
+        first = SessionId(match["first"])
+    chain = [first, *await _list_repeats(moot, first)]
     last = await moot.engine.load_snapshot(chain[-1])
     opened = last.session_state.opened
     if not last.is_closed:
@@ -95,6 +86,16 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         ) from cause
 
 
+async def _list_repeats(moot: "Moot", first: SessionId) -> list[SessionId]:
+    """The sessions that ask a session again, in their order; not those that ask one of them again in a chain of its own."""
+    repeats = []
+    depth = first.count(AGAIN) + 1
+    for head in await moot.ledger.heads(f"{first}{AGAIN}"):
+        if head.session.count(AGAIN) == depth and _REPEATED.fullmatch(head.session):
+            repeats.append(head.session)
+    return sorted(repeats, key=_find_number)
+
+
 def _drop_recorded_trust(seat: Seat) -> Seat:
     if seat.accuracy is None:
         return seat
@@ -103,7 +104,9 @@ def _drop_recorded_trust(seat: Seat) -> Seat:
 
 def _find_number(session: SessionId) -> int:
     match = _REPEATED.fullmatch(session)
-    return int(match["number"]) if match else 0
+    if match is None:
+        return 0
+    return int(match["number"])
 
 
 def _check_repeatable(session: SessionId, opened: Opened) -> None:

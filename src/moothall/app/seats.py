@@ -94,16 +94,16 @@ class Seating:
 
     def limit_programs(self, programs: Iterable[str] | None) -> None:
         """Start only these programs for seats: agents by their names, or recipe files; None: any."""
-        self._programs = (
-            None if programs is None else frozenset(_name_program(each) for each in programs)
-        )
+        self._programs = None
+        if programs is not None:
+            self._programs = frozenset(_name_program(each) for each in programs)
 
     def list_servers(self, servers: Sequence[str], *, is_local: bool) -> None:
         """Let callers from the network seat models of these local servers, and look for no others unless it `is_local`."""
-        self._servers, self.probed_servers = (
-            frozenset(servers),
-            LOCAL_SERVERS if is_local else servers,
-        )
+        self._servers = frozenset(servers)
+        self.probed_servers = servers
+        if is_local:
+            self.probed_servers = LOCAL_SERVERS
 
     def is_listed(self, platform: str) -> bool:
         """Whether a platform is a program or local server listed by name: then callers from the network may seat it, too."""
@@ -118,12 +118,12 @@ class Seating:
     def refuse_program(self, platform: str) -> str | None:
         """Why the program of a seat may not be started here; None if it may, or if the seat has none."""
         kind, _, name = platform.partition(":")
-        name = f"{ACP}:{name}" if kind.strip().lower() == ACP else name
-        if (
-            kind.strip().lower() not in {COMMAND, ACP}
-            or self._programs is None
-            or _name_program(name) in self._programs
-        ):
+        kind = kind.strip().lower()
+        if self._programs is None or kind not in {COMMAND, ACP}:
+            return None
+        if kind == ACP:
+            name = f"{ACP}:{name}"
+        if _name_program(name) in self._programs:
             return None
         return f"this server may not start the program {name!r}; list it under `programs` in {self._home / 'server.toml'}"
 
@@ -142,7 +142,9 @@ class Seating:
     def add_function(self, seat: str, function: AnswerFunction) -> str:
         """The platform of a seat that a function fills: the function's name, and the seat's where another has that name."""
         name = getattr(function, "__name__", type(function).__name__)
-        name = name if name.isidentifier() else "function"  # a lambda has no name of its own
+        if not name.isidentifier():
+            # A lambda has no name of its own.
+            name = "function"
         for platform in (
             f"{FUNCTION}:{name}",
             f"{FUNCTION}:{seat}.{name}",
@@ -181,7 +183,9 @@ class Seating:
             return None
         self(Seat(id=SeatId("model"), platform=platform))
         shared = self._shared.get(platform)
-        return shared if isinstance(shared, ModelParticipant) else None
+        if isinstance(shared, ModelParticipant):
+            return shared
+        return None
 
     def _request(self, seat: Seat) -> SeatRequest:
         argument = seat.platform.partition(":")[2]
@@ -216,8 +220,10 @@ class Seating:
     def search(self) -> CommandParticipant | None:
         """The program that things are looked up with, None where none is named; raises UnknownPlatform or BadPanel."""
         name = self._environ.get(SEARCH, "").strip().removeprefix(f"{COMMAND}:")
+        if not name:
+            return None
         try:
-            return self._build_command(name, "search") if name else None
+            return self._build_command(name, "search")
         except UnknownPlatform as error:
             raise UnknownPlatform(f"{SEARCH}: {error}") from error
 
@@ -227,7 +233,9 @@ class Seating:
             return mind
         if self._lookup is None and (program := self.search()) is not None:
             self._lookup = Lookup(program.run_prompt)
-        return mind if self._lookup is None else build_lookup_participant(mind, self._lookup)
+        if self._lookup is None:
+            return mind
+        return build_lookup_participant(mind, self._lookup)
 
     def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
         """Refuse what would fail in the middle of a meeting: errors in scripts, seats that the protocol asks too much of.
@@ -269,7 +277,9 @@ class Seating:
 
     async def check_search(self, forms: Mapping[str, AnswerForm]) -> None:
         """Reject a search that cannot work, if the protocol uses one; raises ProviderRefused."""
-        program = self.search() if any(form.looks_up for form in forms.values()) else None
+        if not any(form.looks_up for form in forms.values()):
+            return
+        program = self.search()
         if program is not None and (sentence := await program.ready()) is not None:
             raise ProviderRefused(f"{SEARCH}: {sentence}")
 
@@ -284,16 +294,13 @@ class Seating:
         """Return whether each agent that can speak ACP does here, and what it says of itself; only those that are installed."""
         if not acp_seat.is_installed():
             return {}
-        seats = {
-            name: build_acp(self._request(Seat(id=SeatId("doctor"), platform=f"{ACP}:{name}")))
-            for name in load_agents()
-        }
-        here = [name for name, seat in seats.items() if await seat.ready() is None]
-        return dict(
-            zip(
-                here, await asyncio.gather(*(_introduce(seats[name]) for name in here)), strict=True
-            )
-        )
+        here: dict[str, acp_seat.AcpParticipant] = {}
+        for name in load_agents():
+            seat = build_acp(self._request(Seat(id=SeatId("doctor"), platform=f"{ACP}:{name}")))
+            if await seat.ready() is None:
+                here[name] = seat
+        words = await asyncio.gather(*map(_introduce, here.values()))
+        return dict(zip(here, words, strict=True))
 
     def _build_command(self, name: str, seat: str) -> CommandParticipant:
         return build_command(self._request(Seat(id=SeatId(seat), platform=f"{COMMAND}:{name}")))
@@ -332,9 +339,9 @@ def _name_program(name: str) -> str:
     if name.startswith(f"{ACP}:"):
         # Its whole command, with what it is permitted: another one is another program.
         return name
-    return (
-        str(Path(name).expanduser().resolve()) if name.endswith(".toml") else name.partition(":")[0]
-    )
+    if name.endswith(".toml"):
+        return str(Path(name).expanduser().resolve())
+    return name.partition(":")[0]
 
 
 def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:
@@ -346,5 +353,7 @@ def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:
             f"participants: {name!r} is a {type(given).__name__}; expected a function that takes a brief and returns the answer, "
             "an object with respond() and ready(), or a ParticipantKind"
         )
-    participant = given if isinstance(given, _Responding) else FunctionParticipant(given)
+    if isinstance(given, _Responding):
+        return ParticipantKind(name=name, make=lambda request: given)
+    participant = FunctionParticipant(given)
     return ParticipantKind(name=name, make=lambda request: participant)

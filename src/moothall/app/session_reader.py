@@ -18,6 +18,7 @@ from moothall.codec.chain import compute_root_hash, validate_chain
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Entry, Opened, SessionCancelled
 from moothall.domain.ids import SessionId, find_asked_seat, parse_session_id
+from moothall.domain.records import StoredRecord
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SHARED_REPORT
@@ -46,13 +47,15 @@ class ReadSession(NamedTuple):
         why = {}
         if not timeline.shared_state.is_sealed:
             why = {loss.seat: str(loss.cause) for loss in timeline.losses}
-        pending = timeline.session_state.pending if timeline.closed is None else ()
+        asked = set()
+        if timeline.closed is None:
+            asked = {find_asked_seat(ask) for ask in timeline.session_state.pending}
         lines = render_decision_lines(self.plugin.report(timeline))
         return replace(
             decision,
             lost=tuple(replace(lost, why=why.get(lost.seat, "")) for lost in decision.lost),
             cursor=timeline.seq,
-            waiting_for=tuple(sorted({find_asked_seat(ask) for ask in pending})),
+            waiting_for=tuple(sorted(asked)),
             summary=tuple(line.text for line in lines if line.text),
         )
 
@@ -101,10 +104,11 @@ async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -
     if decided.confidence is not None and not timeline.session_state.stand_in:
         agreement = name_agreement(decided.agreement, decided.consensus_type)
         timeline.track_record = (await memory.reliability()).count_alike(plugin.name, agreement)
-    decision = await memory.get(timeline.session) if decided.obligations else None
-    timeline.settled = (
-        {} if decision is None else {each.number: each.state for each in list_obligations(decision)}
-    )
+    timeline.settled = {}
+    if decided.obligations:
+        decision = await memory.get(timeline.session)
+        if decision is not None:
+            timeline.settled = {each.number: each.state for each in list_obligations(decision)}
 
 
 async def find_fork_entry(resources: Resources, session: SessionId) -> int:
@@ -113,14 +117,9 @@ async def find_fork_entry(resources: Resources, session: SessionId) -> int:
     if timeline.closed is None:
         return int(timeline.seq)
     is_lost = timeline.lost_since and plugin.decision(timeline).decision is None
-    return (
-        int(
-            timeline.lost_since
-            if is_lost and not isinstance(timeline.closed, SessionCancelled)
-            else timeline.seq
-        )
-        - 1
-    )
+    if is_lost and not isinstance(timeline.closed, SessionCancelled):
+        return int(timeline.lost_since) - 1
+    return int(timeline.seq) - 1
 
 
 async def stream_export(resources: Resources, session: str, form: str) -> AsyncIterator[str]:
@@ -133,9 +132,7 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
         from moothall.app.verification import sign_export
         from moothall.codec.chain import dump_export_head, dump_export_lines, dump_export_text
 
-        end = next(
-            (head.last for head in await resources.ledger.heads(name) if head.session == name), None
-        )
+        end = await _find_end(resources, name)
         if end is None:
             raise await resources.engine.build_unknown(name)
         yield dump_export_head(sign_export(resolve_home(resources.environ), name, end))
@@ -155,6 +152,15 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
         raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: {known}")
     for part in plugin.iterate_export(timeline, form):
         yield part
+
+
+async def _find_end(resources: Resources, name: SessionId) -> StoredRecord | None:
+    """The last record of a session; None where there is no such session."""
+    # A ledger lists all sessions whose ids begin with the name.
+    for head in await resources.ledger.heads(name):
+        if head.session == name:
+            return head.last
+    return None
 
 
 @dataclass(slots=True)
@@ -207,7 +213,9 @@ class FoldedSessions:
             if at == live.seq:
                 return live
             past = self._past.pop(session, None)
-            past = await self._read_on(session, None if past is None or past.seq > at else past, at)
+            if past is not None and past.seq > at:
+                past = None
+            past = await self._read_on(session, past, at)
             self._past[session] = past
             return past
 
@@ -224,10 +232,13 @@ class FoldedSessions:
     ) -> FoldedSession:
         """Read and fold page by page, so that a long session does not hold up the others; what is new is mostly one page."""
         while True:
-            limit = PAGE if until is None else min(PAGE, until - (known.seq if known else 0))
-            snapshot, entries = await self._resources.engine.read_on(
-                session, known.snapshot if known else None, limit
-            )
+            snapshot, seq = None, 0
+            if known is not None:
+                snapshot, seq = known.snapshot, known.seq
+            limit = PAGE
+            if until is not None:
+                limit = min(PAGE, until - seq)
+            snapshot, entries = await self._resources.engine.read_on(session, snapshot, limit)
             if known is None:
                 plugin = find_plugin(snapshot.session_state.opened)
                 known = FoldedSession(plugin, snapshot, plugin.timeline(snapshot.session))

@@ -77,10 +77,8 @@ class SoloDecisions:
             raise BadSetting(
                 f"the decision has {len(wanted.decision)} characters; at most {MAX_PROPOSAL_LENGTH} are taken"
             )
-        agent, named = (
-            _parse_seat(wanted.agent) or SeatId(PROPOSER),
-            [parse_seat_id(name) for name in wanted.reviewers],
-        )
+        agent = _parse_seat(wanted.agent) or SeatId(PROPOSER)
+        named = [parse_seat_id(name) for name in wanted.reviewers]
         # Before anything is recorded: these may have to sit at one table.
         validate_seats(Seat(id=seat, platform=MAILBOX) for seat in dict.fromkeys((agent, *named)))
         about = {
@@ -88,7 +86,9 @@ class SoloDecisions:
             for name in ("category", "stakes", "tags", "built_on", "key", "reviewers")
         }
         # The same id for the same key, so that a retry opens no second deliberation.
-        seed = "\x1f".join((wanted.agent, wanted.key)) if wanted.key else token_hex(16)
+        seed = token_hex(16)
+        if wanted.key:
+            seed = "\x1f".join((wanted.agent, wanted.key))
         instead = f"required_{sha256(seed.encode('utf-8', 'replace')).hexdigest()[:20]}"
         memory = await self._moot.recall()
         outcome = await memory.decide_alone(
@@ -102,19 +102,12 @@ class SoloDecisions:
         )
         if outcome.is_allowed:
             return SoloAnswer(result=outcome)
-        others = [
-            seat
-            for seat in dict.fromkeys(named or list_reviewers(await self.ask(wanted)))
-            if seat != agent
-        ]
-        await self._open(
-            wanted, outcome.deliberation, [agent, *(others or [_name_free_seat(agent)])], via
-        )
-        seats = [
-            seat.id
-            for seat in (await self._deliberations.load_state(outcome.deliberation)).council.seats
-        ]
         free = _name_free_seat(agent)
+        reviewers = named or list_reviewers(await self.ask(wanted))
+        others = [seat for seat in dict.fromkeys(reviewers) if seat != agent]
+        await self._open(wanted, outcome.deliberation, [agent, *(others or [free])], via)
+        place = await self._deliberations.load_state(outcome.deliberation)
+        seats = [seat.id for seat in place.council.seats]
         known = tuple(seat for seat in seats if seat != agent and (seat != free or seat in named))
         return SoloAnswer(result=outcome, participants=tuple(seats), reviewers=known)
 
@@ -136,7 +129,9 @@ class SoloDecisions:
             )
         # A decision of a few words is its own label: positions can be compared by it.
         line = one_line(wanted.decision)
-        choice = line if len(line.split()) <= MAX_CHOICE_WORDS and len(line) <= 100 else ""
+        choice = ""
+        if len(line.split()) <= MAX_CHOICE_WORDS and len(line) <= 100:
+            choice = line
         said = {
             "type": "propose",
             "text": wanted.decision,
@@ -157,7 +152,9 @@ def list_reviewers(permission: Permission) -> list[SeatId]:
 
 
 def _name_free_seat(agent: SeatId) -> SeatId:
-    return SeatId(REVIEWER if agent != REVIEWER else f"{REVIEWER}-2")
+    if agent == REVIEWER:
+        return SeatId(f"{REVIEWER}-2")
+    return SeatId(REVIEWER)
 
 
 def _parse_seat(source: str) -> SeatId | None:

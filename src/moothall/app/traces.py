@@ -46,7 +46,9 @@ class OtelTracer:
 
     @contextmanager
     def span(self, name: str, *, caller: str = "", **attributes: Value) -> Iterator[Span]:
-        context = self._propagator.extract({"traceparent": caller}) if caller else None
+        context = None
+        if caller:
+            context = self._propagator.extract({"traceparent": caller})
         with self._tracer.start_as_current_span(
             name, context, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -68,9 +70,10 @@ class _NotedSpan:
 
     def note(self, **attributes: Value) -> None:
         for name, value in attributes.items():
-            self._span.set_attribute(
-                f"moot.{name}", value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value
-            )
+            if isinstance(value, str):
+                self._span.set_attribute(f"moot.{name}", value[:MAX_VALUE_LENGTH])
+            else:
+                self._span.set_attribute(f"moot.{name}", value)
 
 
 @contextmanager
@@ -82,9 +85,8 @@ def open_tracer(environ: Mapping[str, str], endpoint: str = "") -> Iterator[Trac
     """
     is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     is_elsewhere = environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower() not in {"", "otlp"}
-    if not endpoint and (
-        is_off or is_elsewhere or not any(environ.get(name) for name in ENDPOINTS)
-    ):
+    endpoints = [name for name in ENDPOINTS if environ.get(name)]
+    if not endpoint and (is_off or is_elsewhere or not endpoints):
         yield NoTracer()
         return
     try:
@@ -92,11 +94,7 @@ def open_tracer(environ: Mapping[str, str], endpoint: str = "") -> Iterator[Trac
     except ImportError as cause:
         if endpoint:
             raise MissingExtra(EXTRA) from cause
-        log.warning(
-            "%s; without them %s is ignored",
-            EXTRA,
-            next(name for name in ENDPOINTS if environ.get(name)),
-        )
+        log.warning("%s; without them %s is ignored", EXTRA, endpoints[0])
         yield NoTracer()
         return
     try:
@@ -126,7 +124,10 @@ def _build_provider(environ: Mapping[str, str], endpoint: str) -> "TracerProvide
         attributes["service.name"] = "moot"
     # The sentences of its own about each try would fill the log of a server; `LoggedExporter` says it once.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces" if endpoint else None)
+    address = None
+    if endpoint:
+        address = f"{endpoint.rstrip('/')}/v1/traces"
+    exporter = OTLPSpanExporter(endpoint=address)
     provider = TracerProvider(resource=Resource.create(attributes), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(_build_logged_exporter(exporter)))
     return provider
@@ -145,11 +146,9 @@ def _build_logged_exporter(exporter: "SpanExporter") -> "SpanExporter":
             is_failing = result is not SpanExportResult.SUCCESS
             if is_failing != self.is_failing:
                 self.is_failing = is_failing
-                what = (
-                    "no traces; they are dropped, and sessions go on"
-                    if is_failing
-                    else "traces again"
-                )
+                what = "traces again"
+                if is_failing:
+                    what = "no traces; they are dropped, and sessions go on"
                 log.warning("the collector of OpenTelemetry takes %s", what)
             return result
 

@@ -53,10 +53,7 @@ def validate_setting(name: str, value: object) -> None:
         raise BadSetting(f"unknown setting {name!r}; known: {', '.join((*SETTINGS, TOOLS))}")
     if name == TOOLS:
         # Read in full where a session has tools: other processes need not know what they are.
-        if not isinstance(value, dict) or not all(
-            isinstance(each, dict) for each in value.values()
-        ):
-            raise BadSetting("tools: expected tables such as [tools.docs]")
+        _validate_tables(value)
         return
     if name == HOME and not (isinstance(value, str) and value):
         raise BadSetting(f"home = {value!r} is not a folder's path")
@@ -64,6 +61,15 @@ def validate_setting(name: str, value: object) -> None:
         from moothall.app.session_options import validate_options
 
         validate_options({name: value})
+
+
+def _validate_tables(value: object) -> None:
+    """Raise BadSetting for tools that are not set up by a table each."""
+    is_table_of_tables = isinstance(value, dict) and all(
+        isinstance(each, dict) for each in value.values()
+    )
+    if not is_table_of_tables:
+        raise BadSetting("tools: expected tables such as [tools.docs]")
 
 
 def write_settings(environ: Mapping[str, str], settings: Mapping[str, Any]) -> None:
@@ -110,20 +116,14 @@ def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
     from moothall.participants.named_tools import ToolSource
 
     known = [each.name for each in fields(ToolSource) if each.name != "name"]
-    fault = next(
-        (
-            f"{key} is not a known key; known: {', '.join(known)}"
-            for key in table
-            if key not in known
-        ),
-        "",
-    )
+    fault = ""
+    source = ToolSource(name=name)
+    unknown = [key for key in table if key not in known]
     try:
-        source = (
-            ToolSource(name=name)
-            if fault
-            else get_adapter(ToolSource).validate_python({**table, "name": name})
-        )
+        if unknown:
+            fault = f"{unknown[0]} is not a known key; known: {', '.join(known)}"
+        else:
+            source = get_adapter(ToolSource).validate_python({**table, "name": name})
     except ValidationError as cause:
         raise BadSetting(f"[tools.{name}] {explain_validation_error(cause)}") from cause
     is_server = bool(source.command or source.url)
@@ -171,9 +171,13 @@ def add_settings(given: "Options", opener: "Opener", environ: Mapping[str, str])
     if "seats" in given:
         # Who is seated by name sits there alone.
         settings.pop("panel", None)
-    usable: Any = {
+    merged: Any = {
         name: value for name, value in settings.items() if not find_refusal(name, opener)
     }
-    protocol = {**usable, **given}.get("protocol")
-    refused = get_protocol(protocol).refuses if isinstance(protocol, str) else {}
-    return {**{name: value for name, value in usable.items() if name not in refused}, **given}
+    protocol = {**merged, **given}.get("protocol")
+    if isinstance(protocol, str):
+        for name in get_protocol(protocol).refuses:
+            merged.pop(name, None)
+    merged.update(given)
+    options: Options = merged
+    return options
