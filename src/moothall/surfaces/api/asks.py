@@ -23,7 +23,7 @@ from moothall.codec.person_asks import (
 )
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Brief
-from moothall.domain.facts import RequiredInput, list_worded_choices
+from moothall.domain.facts import Language, RequiredInput, list_worded_choices
 from moothall.domain.ids import AskId, KeyedCall, SeatId, SessionId, find_asked_seat, parse_seat_id
 from moothall.domain.person import PersonAsk, PersonStep
 from moothall.domain.safe_text import fix_surrogates, strip_control
@@ -78,17 +78,17 @@ async def get_asks(
     """What a session asks of your seat, with the form of the answer; it waits for an ask to come. No asks: call it again, until
     status is 'ended'; 'parked': tell the user why, and stop. Next: answer_ask.
     """
-    wanted = call.caller.resolve_speaker(seat) if call.caller.is_named or seat is not None else None
+    wanted = None
+    if call.caller.is_named or seat is not None:
+        wanted = call.caller.resolve_speaker(seat)
 
     async def find_asks() -> Wait[list[OutstandingAsk]]:
         snapshot = await call.moot.engine.load_snapshot(session_id)
-        if wanted is not None:
+        if wanted is None:
+            asks = await call.moot.engine.list_outstanding(session_id)
+        else:
             check_seat(snapshot, wanted)
-        asks = [
-            each
-            for each in await call.moot.engine.list_outstanding(session_id)
-            if wanted in {None, each.ask.seat}
-        ]
+            asks = await _list_asks_of(call, session_id, wanted)
         return Wait(snapshot, asks, is_over=bool(asks) or snapshot.is_closed)
 
     if timeout_seconds:
@@ -118,7 +118,15 @@ async def get_asks(
 def _describe_status(snapshot: Snapshot) -> Literal["thinking", "parked", "ended"]:
     if snapshot.is_closed:
         return "ended"
-    return "thinking" if snapshot.session_state.parked is None else "parked"
+    if snapshot.session_state.parked is None:
+        return "thinking"
+    return "parked"
+
+
+async def _list_asks_of(call: Call, session: SessionId, seat: str) -> list[OutstandingAsk]:
+    """What a session asks of one seat now."""
+    asks = await call.moot.engine.list_outstanding(session)
+    return [each for each in asks if each.ask.seat == seat]
 
 
 def check_seat(snapshot: Snapshot, seat: str) -> None:
@@ -307,11 +315,9 @@ class PersonTurns:
         person, words = build_person_ask(each.brief), self.words.get((session, each.ask.seat))
         if not person.steps:
             return person.build({})
-        return (
-            words.text
-            if words and (words.kind, words.turn) == (each.ask.kind, each.ask.turn)
-            else None
-        )
+        if words and (words.kind, words.turn) == (each.ask.kind, each.ask.turn):
+            return words.text
+        return None
 
     def follow(
         self, call: Call, session: SessionId, seat: SeatId, words: UnsaidWords | None = None
@@ -340,11 +346,7 @@ class PersonTurns:
         with suppress(MootError, TimeoutError):
             async with asyncio.timeout(MAX_SECONDS):
                 while not (snapshot := await engine.load_snapshot(session)).is_closed:
-                    asked = [
-                        each
-                        for each in await engine.list_outstanding(session)
-                        if each.ask.seat == seat
-                    ]
+                    asked = await _list_asks_of(call, session, seat)
                     for each in asked:
                         answer = self.find_answer(session, each)
                         if answer is None:
@@ -427,11 +429,7 @@ async def get_person_asks(
     person = call.caller.resolve_speaker(seat, "seat")
     check_seat(await call.moot.engine.load_snapshot(session_id), person)
     turns = call.context.get_or_create(PersonTurns)
-    outstanding = [
-        each
-        for each in await call.moot.engine.list_outstanding(session_id)
-        if each.ask.seat == person
-    ]
+    outstanding = await _list_asks_of(call, session_id, person)
     asks = [each for each in outstanding if turns.find_answer(session_id, each) is None]
     if len(asks) < len(outstanding):
         turns.follow(call, session_id, parse_seat_id(person))
@@ -466,12 +464,10 @@ async def answer_as_person(
 ) -> WrittenOut:
     """Answer what getPersonAsks gave you, question by question, or with a command such as /pass."""
     person = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
-    open_asks = [
-        each
-        for each in await call.moot.engine.list_outstanding(session_id)
-        if each.ask.seat == person
-    ]
-    brief = next((each.brief for each in open_asks if each.ask.id == ask), None)
+    brief: Brief | None = None
+    for each in await _list_asks_of(call, session_id, person):
+        if each.ask.id == ask:
+            brief = each.brief
     # Who does not know whether an answer arrived sends it again: then its ask is no longer open. An ask id ends with its seat.
     if brief is None and ask.rpartition(".")[2] == person:
         brief = await call.moot.engine.find_answered_brief(session_id, AskId(ask))
@@ -487,14 +483,12 @@ async def answer_as_person(
         call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key
     )
     questions = build_person_ask(brief)
-    is_answered = not command and consult is None and bool(questions.steps)
-    words = _read_text(answers or {}, questions.steps[0]) if is_answered else ""
-    # What a person said may also answer a later ask of the same turn.
-    unsaid = (
-        UnsaidWords(questions.keeps_for, brief.ask.turn, words)
-        if words and questions.keeps_for
-        else None
-    )
+    unsaid = None
+    if questions.keeps_for and questions.steps and not command and consult is None:
+        # What a person said may also answer a later ask of the same turn.
+        words = _read_text(answers or {}, questions.steps[0])
+        if words:
+            unsaid = UnsaidWords(questions.keeps_for, brief.ask.turn, words)
     call.context.get_or_create(PersonTurns).follow(call, session_id, person, unsaid)
     return written
 
@@ -509,30 +503,37 @@ def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
         ask=build_ask_out(each),
         intro=strip_control(person.intro),
         about=strip_control(person.about),
-        steps=[
-            PersonStepOut.collect(
-                step,
-                text=strip_control(step.text),
-                needed=step.is_needed,
-                long=step.is_long,
-                default=strip_control(step.default),
-                choices=[
-                    ChoiceOut(value=choice.value, text=strip_control(choice.text))
-                    for choice in step.choices
-                ],
-                numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers]
-                if step.kind != "text"
-                else [],
-                if_empty=strip_control(describe_empty(step, each.brief.language)) or None,
-            )
-            for step in person.steps
-        ],
+        steps=[_build_step_out(step, each.brief.language) for step in person.steps],
         commands=[
             CommandOut(word=command.word, text=strip_control(command.text))
             for command in person.commands
         ],
         consults=list(person.consults),
     )
+
+
+def _build_step_out(step: PersonStep, language: Language) -> PersonStepOut:
+    choices = []
+    for choice in step.choices:
+        choices.append(ChoiceOut(value=choice.value, text=strip_control(choice.text)))
+    numbers = []
+    if step.kind != "text":
+        numbers = _list_numbers(step)
+    return PersonStepOut.collect(
+        step,
+        text=strip_control(step.text),
+        needed=step.is_needed,
+        long=step.is_long,
+        default=strip_control(step.default),
+        choices=choices,
+        numbers=numbers,
+        if_empty=strip_control(describe_empty(step, language)) or None,
+    )
+
+
+def _list_numbers(step: PersonStep) -> list[int]:
+    """The numbers of lines that a step takes."""
+    return [number for number in range(1, MAX_NUMBERS) if number in step.numbers]
 
 
 def _build_consultation(brief: Brief, consult: ConsultIn) -> Any:
@@ -584,8 +585,5 @@ def _describe_expected(step: PersonStep, text: str, words: PersonSeatText) -> st
         return words.needed
     if step.choices:
         return words.choose.format(choices=" | ".join(choice.text for choice in step.choices))
-    return words.number.format(
-        example=next(
-            (f"#{number}" for number in range(1, MAX_NUMBERS) if number in step.numbers), "#1"
-        )
-    )
+    numbers = _list_numbers(step) or [1]
+    return words.number.format(example=f"#{numbers[0]}")

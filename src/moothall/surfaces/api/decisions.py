@@ -89,7 +89,9 @@ async def get_decision(call: Call, decision_id: DecisionRef) -> DecisionTraceOut
             f"no decision {decision_id!r} is stored; list or search the decisions to find those that are"
         )
     # A token for one session does not show what other sessions decided.
-    chain = None if call.caller.session else await memory.find_lineage(decision_id)
+    chain = None
+    if not call.caller.session:
+        chain = await memory.find_lineage(decision_id)
     (whole,) = await memory.load_whole([remembered])
     trace = await _build_trace(call, remembered)
     out = build_decision_out(remembered, await memory.reliability())
@@ -114,7 +116,9 @@ async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, 
         "more": more,
         "participant_votes": build_votes(decision, timeline),
     }
-    ballot = plugin.ballot(timeline, None) if plugin.ballot is not None else None
+    ballot = None
+    if plugin.ballot is not None:
+        ballot = plugin.ballot(timeline, None)
     if ballot is not None:
         trace["candidates"] = build_candidates(ballot)
         trace["motion"] = ballot.motion
@@ -233,7 +237,9 @@ class AnswerShape:
         """What the client's schema allows as `choice`: the options of the meeting."""
         allowed = _list_allowed((self.wanted or {}).get("choice", {})) or ()
         options = tuple(each for each in allowed if isinstance(each, str) and normalize_label(each))
-        return options[:MAX_LABELS] if len(options) > 1 else ()
+        if len(options) < 2:
+            return ()
+        return options[:MAX_LABELS]
 
     def render(self, decision: Decision) -> str | None:
         """Return the decision as JSON text; None where it does not fit the client's schema."""
@@ -259,15 +265,14 @@ def parse_answer_shape(given: Any) -> AnswerShape | None:
     """Return the shape that a `response_format` asks for; None for text. Raises ValueError where a decision has no such shape."""
     if given is None:
         return None
-    kind = given.get("type") if isinstance(given, dict) else "?"
-    if kind in (None, "text"):
-        return None
-    if kind == "json_object":
-        return AnswerShape()
-    schema = given.get("json_schema", {}) if isinstance(given, dict) else {}
-    schema = schema.get("schema") if kind == "json_schema" and isinstance(schema, dict) else None
-    fields = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(schema, dict) or not isinstance(fields, dict) or not fields:
+    if isinstance(given, dict):
+        kind = given.get("type")
+        if kind in (None, "text"):
+            return None
+        if kind == "json_object":
+            return AnswerShape()
+    schema, fields = _read_object_schema(given)
+    if not fields:
         raise ValueError(
             "expected the type text, json_object or json_schema with the properties of an object"
         )
@@ -282,19 +287,35 @@ def parse_answer_shape(given: Any) -> AnswerShape | None:
     )
 
 
+def _read_object_schema(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The schema of a `response_format` of the type json_schema, and its properties; empty where it has none."""
+    match given:
+        case {
+            "type": "json_schema",
+            "json_schema": {"schema": {"properties": dict(fields)} as schema},
+        }:
+            return schema, fields
+    return {}, {}
+
+
 def _resolve(schema: Any, shared: Any) -> Mapping[str, Any]:
     """A field's schema, which may stand among the shared ones."""
-    reference = schema.get("$ref") if isinstance(schema, dict) else None
-    if isinstance(reference, str) and isinstance(shared, dict):
-        schema = shared.get(reference.removeprefix("#/$defs/"))
-    return schema if isinstance(schema, dict) else {}
+    if isinstance(schema, dict) and isinstance(shared, dict):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            schema = shared.get(reference.removeprefix("#/$defs/"))
+    if isinstance(schema, dict):
+        return schema
+    return {}
 
 
 def _list_allowed(schema: Mapping[str, Any]) -> list[Any] | None:
     allowed = schema.get("enum")
     if isinstance(allowed, list):
         return allowed
-    return [schema["const"]] if "const" in schema else None
+    if "const" in schema:
+        return [schema["const"]]
+    return None
 
 
 def _is_of_type(value: Any, schema: Mapping[str, Any]) -> bool:

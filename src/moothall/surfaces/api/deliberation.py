@@ -13,6 +13,7 @@ from moothall.app.deliberations import (
     find_council_rules,
 )
 from moothall.app.protocols import get_protocol, load_protocols
+from moothall.app.session_list import SessionLine
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
@@ -20,7 +21,9 @@ from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import compile_late, strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.engine.outside_answers import OutstandingAsk
+from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, WorldError
+from moothall.memory.remembered_decision import RememberedObligation
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.motions import list_challenges
 from moothall.reports.timeline import format_time
@@ -121,11 +124,14 @@ async def contribute(call: Call, params: shapes.ContributeParams) -> shapes.Cont
         session, seat, said, params.idempotency_key, via=door
     )
     entry, place = recorded.entry, recorded.state
-    line = next((line for line in reversed(place.council.lines) if line.seq == entry.seq), None)
+    number = None
+    for line in place.council.lines:
+        if line.seq == entry.seq:
+            number = line.id
     return shapes.ContributedOut(
         deliberation_id=session,
         entry=entry.seq,
-        id=None if line is None else line.id,
+        id=number,
         phase=place.council.phase,
         waiting_for=list(place.waiting_for),
         status=views.find_status(place),
@@ -179,33 +185,34 @@ async def get_deliberation(
         folded = await call.context.folded.load_at(deliberation_id, at)
         timeline, place = folded.timeline, build_deliberation_state(folded.snapshot)
     else:
-        timeline = await call.moot.load_timeline(deliberation_id) if since == 0 else None
+        timeline = None
+        if since == 0:
+            timeline = await call.moot.load_timeline(deliberation_id)
         place = await call.deliberations.load_state(deliberation_id)
         if timeline is None and place.snapshot.is_closed:
             timeline = await call.moot.load_timeline(deliberation_id)
     # Before the next await: a timeline of an earlier entry may be folded on for somebody else.
-    result = (
-        views.build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
-    )
-    silences = [] if timeline is None else views.collect_silences(timeline)
+    result: shapes.ResultOut | None = None
+    silences: list[shapes.SilenceOut] = []
+    obligations: list[RememberedObligation] = []
+    if timeline is not None:
+        silences = views.collect_silences(timeline)
+        if place.snapshot.is_closed:
+            result = views.build_result(timeline)
+    if result is not None:
+        obligations = result.obligations
     ballot = views.build_place_ballot(place, seat)
     lines = list(place.lines(seat, since))
     page, following = views.build_sized_page(
         lines, lambda line: place.find_reveal_entry(line, seat), limit
     )
-    opened, memory = place.council.opened, call.moot.memory
-    remembered = await memory.get(deliberation_id) if place.snapshot.is_closed else None
+    opened = place.council.opened
     challenges = [
         shapes.ChallengeOut(
             id=each.line.id, participant=each.line.seat, state=each.state, by=each.by
         )
         for each in list_challenges(place.council)
     ]
-    settings = {
-        to_camel(name): value
-        for name, value in dataclasses.asdict(opened.settings).items()
-        if value is not None
-    }
     return shapes.DeliberationOut.collect(
         views.build_standing(place),
         contributions=[each.out for each in page],
@@ -213,23 +220,35 @@ async def get_deliberation(
         challenges=challenges,
         silences=silences,
         options=list(opened.subject.options),
-        settings=settings,
+        settings=fields.spell_fields(dataclasses.asdict(opened.settings)),
         candidates=views.build_candidates(ballot),
         motion=ballot.motion,
         tally=views.build_tallies(ballot.tally),
         deadlines=views.build_deadlines(place.snapshot),
         patience_seconds=opened.outside_patience,
         result=result,
-        outcome=None if remembered is None else remembered.outcome,
-        obligations=[] if result is None else result.obligations,
+        outcome=await _find_outcome(call, place.snapshot),
+        obligations=obligations,
     )
+
+
+async def _find_outcome(call: Call, snapshot: Snapshot) -> str | None:
+    """How a decision turned out, as it was reviewed."""
+    if not snapshot.is_closed:
+        return None
+    remembered = await call.moot.memory.get(snapshot.session)
+    if remembered is None:
+        return None
+    return remembered.outcome
 
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
     """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, as the seat that it names."""
     if caller.is_named:
         return SeatId(caller.seat)
-    return parse_seat_id(given) if given is not None and caller.role == "local" else None
+    if given is not None and caller.role == "local":
+        return parse_seat_id(given)
+    return None
 
 
 @METHODS.add("cstp.waitForTurn", "speak", tool="wait_for_turn", waits=True)
@@ -310,24 +329,30 @@ async def _build_turn_out(
         turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit
     )
     shown = {each.id for each in page}
-    is_consulted = ask is not None and ask.ask.kind == "consult"
-    note, rest = CONSULTED if is_consulted else views.describe_next_step(turn.place, seat), ""
+    note = views.describe_next_step(turn.place, seat)
+    if ask is not None and ask.ask.kind == "consult":
+        note = CONSULTED
+    visible = [line for line in turn.new if line.id in shown]
+    cursor = turn.cursor
     if following is not None:
+        cursor = following
         # Said here as well, for clients that read the note and not the fields.
-        left = sum(line.id not in shown for line in turn.new)
-        rest = f"This is a part of what is new: {left} more contributions follow. To read on, call wait_for_turn with cursor {following}. "
-    summary = views.summarize_lines([line for line in turn.new if line.id in shown])
+        left = len(turn.new) - len(visible)
+        note = f"This is a part of what is new: {left} more contributions follow. To read on, call wait_for_turn with cursor {cursor}. {note}"
+    asked = None
+    if ask is not None:
+        asked = _build_turn_ask(turn.place, seat, ask)
     result = None
     if turn.status == "closed":
         result = await find_result(call, turn.place.snapshot.session)
     return shapes.TurnOut(
         status=turn.status,
-        cursor=turn.cursor if following is None else following,
+        cursor=cursor,
         more=following is not None,
-        note=f"{rest}{note}",
-        summary=summary,
+        note=note,
+        summary=views.summarize_lines(visible),
         new=page,
-        ask=None if ask is None else _build_turn_ask(turn.place, seat, ask),
+        ask=asked,
         result=result,
     )
 
@@ -341,12 +366,14 @@ def _build_turn_ask(
     if ask.ask.kind != "consult":
         schema, instructions = _spell_schema(schema), _spell_fields(instructions)
         expected = list(place.list_offered(seat))
-    deadline = ask.pending.deadline
+    deadline = None
+    if ask.pending.deadline is not None:
+        deadline = format_time(ask.pending.deadline)
     return shapes.TurnAskOut(
         id=ask.ask.id,
         phase=ask.ask.kind,
         expected=expected,
-        deadline=None if deadline is None else format_time(deadline),
+        deadline=deadline,
         answer_schema=schema,
         instructions=instructions,
         briefing=strip_control(ask.brief.shared),
@@ -362,10 +389,13 @@ _FIELD = compile_late(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
 
 def _spell_fields(instructions: str) -> str:
     """Instructions with the fields as `contribute` spells them; what participants said is left as it is."""
-    return "\n".join(
-        line if line.startswith("| ") else _FIELD.sub(lambda match: _WIRE_NAMES[match[0]], line)
-        for line in instructions.split("\n")
-    )
+    lines = []
+    for line in instructions.split("\n"):
+        if line.startswith("| "):
+            lines.append(line)
+        else:
+            lines.append(_FIELD.sub(lambda match: _WIRE_NAMES[match[0]], line))
+    return "\n".join(lines)
 
 
 def _spell_schema(schema: Any) -> Any:
@@ -374,9 +404,11 @@ def _spell_schema(schema: Any) -> Any:
         return [_spell_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    spelled = {
-        name: each if name == "enum" else _spell_schema(each) for name, each in schema.items()
-    }
+    spelled = {}
+    for name, each in schema.items():
+        spelled[name] = each
+        if name != "enum":
+            spelled[name] = _spell_schema(each)
     if "properties" in spelled:
         spelled["properties"] = {
             to_camel(name): each for name, each in spelled["properties"].items()
@@ -397,11 +429,7 @@ async def list_deliberations(
 ) -> shapes.ListOut:
     """List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first."""
     listed = []
-    for line in (
-        await call.moot.session_list.search(query)
-        if query
-        else reversed(await call.moot.sessions())
-    ):
+    for line in await _search_sessions(call, query):
         # One of a protocol that is not installed, or that is damaged, must not hide the others.
         plugin = load_protocols().get(line.protocol)
         if (
@@ -429,6 +457,13 @@ async def list_deliberations(
         for line in await call.moot.session_list.add_outcomes(listed)
     ]
     return shapes.ListOut(deliberations=rows)
+
+
+async def _search_sessions(call: Call, query: str) -> list[SessionLine]:
+    """The sessions that fit a query, the best first; without one all of them, the newest first."""
+    if query:
+        return await call.moot.session_list.search(query)
+    return (await call.moot.sessions())[::-1]
 
 
 async def _has_seat(call: Call, session: str, participant: str) -> bool:

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from pydantic.alias_generators import to_camel
-
 from moothall.app.session_list import SessionLine
 from moothall.codec.answers import as_json
 from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost, ToolUsed
@@ -17,6 +15,7 @@ from moothall.errors import LedgerDamaged, LedgerNewer
 from moothall.memory.search import Document, SearchIndex, find_snippet
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.timeline import format_time
+from moothall.surfaces.api.fields import spell_fields
 from moothall.surfaces.api.method import ServerContext
 
 
@@ -65,10 +64,11 @@ def build_revealed(line: RevealedLine) -> dict[str, Any]:
     fields, beside = as_json(line.said), as_json(line)
     assert isinstance(fields, dict)
     assert isinstance(beside, dict)
-    known = {name: value for name, value in beside.items() if value and name != "said"}
-    fields.update(known)
+    for name, value in beside.items():
+        if value and name != "said":
+            fields[name] = value
     del fields["seq"], fields["seat"]
-    out = {to_camel(name): value for name, value in fields.items() if value is not None}
+    out = spell_fields(fields)
     return {**out, "entry": line.seq, "at": format_time(line.at), "participant": line.seat}
 
 

@@ -1,13 +1,13 @@
 """Types of fields, and parameters, that many calls have."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass
 from dataclasses import fields as list_fields
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, AliasChoices, Field, create_model
-from pydantic.alias_generators import to_snake
+from pydantic.alias_generators import to_camel, to_snake
 
 from moothall.domain.ids import MAX_SEAT_LENGTH, SessionId, parse_session_id
 from moothall.domain.limits import Share, explain_violation
@@ -42,6 +42,11 @@ EntryNumber = Annotated[
     int | None,
     Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now."),
 ]
+
+
+def spell_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values under their names on the wire; what has no value is left out."""
+    return {to_camel(name): value for name, value in values.items() if value is not None}
 
 
 def build_ref(name: str, *spellings: str, max_length: int, **more: Any) -> Any:

@@ -164,7 +164,9 @@ def build_decision_out(
     notes = [remembered_decision.describe_obligations(remembered)]
     if any(each.state == "open" for each in obligations):
         notes.append(_SETTLE)
-    track_record = table.count_alike(kind.protocol, kind.agreement) if has_figure else None
+    track_record = None
+    if has_figure:
+        track_record = table.count_alike(kind.protocol, kind.agreement)
     return DecisionOut.collect(
         remembered.record,
         remembered,
@@ -242,9 +244,12 @@ async def search_decisions(
 
 
 async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[DecisionHitOut]:
-    remembered = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
-    return [
-        DecisionHitOut.collect(
+    rows = []
+    for hit in hits:
+        each = await call.moot.memory.get(hit.decision)
+        if each is None:
+            continue
+        row = DecisionHitOut.collect(
             each.record,
             each,
             hit,
@@ -252,9 +257,8 @@ async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[Decision
             score=round(hit.score, 3),
             decision=each.record.text,
         )
-        for hit, each in remembered
-        if each is not None
-    ]
+        rows.append(row)
+    return rows
 
 
 @METHODS.add("cstp.listDecisions", "read", unbound=True)
@@ -330,10 +334,10 @@ async def get_source_trust(call: Call, source: SourceRef, category: Short = "") 
     category, the trust and the accuracy in it.
     """
     memory = await call.moot.recall()
-    known = next(
-        (record for record in await memory.sources() if record.source == source),
-        SourceTrust(source=source),
-    )
+    known = SourceTrust(source=source)
+    for record in await memory.sources():
+        if record.source == source:
+            known = record
     standing = (await memory.compute_standings([source], category))[source]
     return replace(
         known,

@@ -77,8 +77,12 @@ class OpenerParams(ApiModel):
     """The settings of its protocol that it takes as parameters of their own."""
 
     def collect_settings(self) -> dict[str, Any]:
-        settings = {name: getattr(self, name) for name in self.setting_names}
-        return {name: value for name, value in settings.items() if value is not None}
+        settings = {}
+        for name in self.setting_names:
+            value = getattr(self, name)
+            if value is not None:
+                settings[name] = value
+        return settings
 
     @model_validator(mode="before")
     @classmethod
@@ -87,9 +91,7 @@ class OpenerParams(ApiModel):
         if not isinstance(given, dict):
             return given
         for name in list_public_options():
-            spelled = next(
-                (each for each in (to_camel(name), name) if given.get(each) not in (None, "")), ""
-            )
+            spelled = _find_spelling(given, name)
             if not spelled or name in cls.model_fields:
                 continue
             reason = find_refusal(name, cls.opener, is_server=True)
@@ -98,15 +100,20 @@ class OpenerParams(ApiModel):
         return given
 
 
+def _find_spelling(given: Mapping[str, Any], name: str) -> str:
+    """How an option was spelled that was given; empty where it was not."""
+    for spelling in (to_camel(name), name):
+        if given.get(spelling) not in (None, ""):
+            return spelling
+    return ""
+
+
 def build_params(opener: Opener, without: Collection[str] = ()) -> type[OpenerParams]:
-    fields: dict[str, Any] = {
-        name: (
-            _choose_type(option.kind) | None,
-            Field(default=None, description=describe_option(name)),
-        )
-        for name, option in list_public_options().items()
-        if name not in without and not find_refusal(name, opener, is_server=True)
-    }
+    fields: dict[str, Any] = {}
+    for name, option in list_public_options().items():
+        if name not in without and not find_refusal(name, opener, is_server=True):
+            field = Field(default=None, description=describe_option(name))
+            fields[name] = (_choose_type(option.kind) | None, field)
     made = create_model(f"{opener.title()}Params", __base__=OpenerParams, **fields)
     made.opener, made.option_names = opener, frozenset(fields)
     return made
@@ -190,11 +197,11 @@ else:
 
 def build_seat(call: Call, given: str | ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
-    words = (
-        dict(zip(("id", "platform"), given.split("=", 1), strict=False))
-        if isinstance(given, str)
-        else given
-    )
+    words: ParticipantIn | dict[str, str]
+    if not isinstance(given, str):
+        words = given
+    else:
+        words = dict(zip(("id", "platform"), given.split("=", 1), strict=False))
     form = ParticipantIn.model_validate(words)
     if not form.platform.strip():
         raise BadRoster(

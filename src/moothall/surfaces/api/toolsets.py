@@ -5,7 +5,7 @@ no more: at most `MAX_TOOLS` tools of `MAX_TOKENS` tokens together. A tool that 
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -57,9 +57,10 @@ _AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
 
 def select_seat_tools(kind: str, *, has_consultations: bool) -> tuple[str, ...]:
     """The tools of a seat of such a session."""
-    return tuple(
-        dict.fromkeys((*SEAT_TOOLS[kind], *(_TABLES["consult"] if has_consultations else ())))
-    )
+    names = SEAT_TOOLS[kind]
+    if has_consultations:
+        names = (*names, *_TABLES["consult"])
+    return tuple(dict.fromkeys(names))
 
 
 async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str, ...]:
@@ -74,7 +75,9 @@ async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str,
     kind, has_consultations = find_join_guide(opened).kind, opened.consult is not None
     if caller.role == "seat":
         return select_seat_tools(kind, has_consultations=has_consultations)
-    return (SESSION_OBSERVER_TOOLS if caller.role == "observer" else SESSION_OWNER_TOOLS)[kind]
+    if caller.role == "observer":
+        return SESSION_OBSERVER_TOOLS[kind]
+    return SESSION_OWNER_TOOLS[kind]
 
 
 async def complete_arguments(
@@ -90,11 +93,13 @@ async def complete_arguments(
         return given
     for name in ("deliberation_id", "session_id", "conference"):
         field = method.params.model_fields.get(name)
-        spellings = () if field is None else list_spellings(name, field.validation_alias)
-        if field is None or any(given.get(each) for each in spellings):
+        if field is None:
+            continue
+        spellings = list_spellings(name, field.validation_alias)
+        if any(given.get(each) for each in spellings):
             continue
         # An empty string, under whichever spelling, is as good as none.
-        rest = {key: value for key, value in given.items() if key not in spellings}
+        rest = _drop_keys(given, spellings)
         if name != "conference":
             return {**rest, name: call.caller.session}
         snapshot = await call.moot.engine.load_snapshot(parse_session_id(call.caller.session))
@@ -104,8 +109,10 @@ async def complete_arguments(
 
 def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str, Any]]:
     """The tools as `tools/list` has them. A seat and an agent are not asked for what their tokens say."""
-    said = _AGENT_SAYS if role == "agent" else frozenset()
-    if role == "seat":
+    said: frozenset[str] = frozenset()
+    if role == "agent":
+        said = _AGENT_SAYS
+    elif role == "seat":
         said = _TOKEN_SAYS
     return [_describe_tool(name, TOOLS[name], said) for name in names]
 
@@ -123,8 +130,11 @@ def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) ->
         schema = _leave_out(schema, hidden)
     # What a client may do without asking; `destructiveHint` counts only for a tool that changes something.
     is_reading = name in READING_TOOLS
-    hints = {"readOnlyHint": is_reading, **({} if is_reading else {"destructiveHint": False})}
-    hints |= {"idempotentHint": True} if is_reading or name in _TABLES["idempotent"] else {}
+    hints = {"readOnlyHint": is_reading}
+    if not is_reading:
+        hints["destructiveHint"] = False
+    if is_reading or name in _TABLES["idempotent"]:
+        hints["idempotentHint"] = True
     hints["openWorldHint"] = False
     return {
         "name": name,
@@ -175,10 +185,8 @@ def _compact(value: Any, parts: dict[str, Any]) -> Any:
         return value
     if "$ref" in value:
         part = parts[value["$ref"].rpartition("/")[2]]
-        return _compact(
-            {**part, **{key: each for key, each in value.items() if key != "$ref"}}, parts
-        )
-    compacted = {key: each for key, each in value.items() if key not in {"title", "$defs"}}
+        return _compact({**part, **_drop_keys(value, {"$ref"})}, parts)
+    compacted = _drop_keys(value, {"title", "$defs"})
     if isinstance(compacted.get("properties"), dict):
         # The names of properties are not words of JSON Schema: `title` may be one of them.
         properties = {
@@ -193,21 +201,19 @@ def _compact(value: Any, parts: dict[str, Any]) -> Any:
             del compacted["anyOf"]
             return _compact({**others[0], **compacted}, parts)
         compacted["anyOf"] = others
-    return {
-        key: _compact(each, parts) if key not in {"enum", "default", "required"} else each
-        for key, each in compacted.items()
-    }
+    for key in compacted.keys() - {"enum", "default", "required"}:
+        compacted[key] = _compact(compacted[key], parts)
+    return compacted
+
+
+def _drop_keys(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in keys}
 
 
 def _leave_out(schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
     # An agent may name its session, and give a rare option, all the same.
-    schema = {key: each for key, each in schema.items() if key != "additionalProperties"}
-    reduced = {
-        **schema,
-        "properties": {
-            name: each for name, each in schema["properties"].items() if name not in names
-        },
-    }
+    reduced = _drop_keys(schema, {"additionalProperties"})
+    reduced["properties"] = _drop_keys(schema["properties"], names)
     if "required" in reduced:
         reduced["required"] = [name for name in reduced["required"] if name not in names]
     return reduced
