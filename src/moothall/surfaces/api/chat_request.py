@@ -31,6 +31,8 @@ MAX_CONVERSATION_LENGTH: Final = 14_000
 """How many characters of one earlier message, and of all together, the seats read; the newest come first."""
 TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text", "refusal"})
 FILE_PARTS: Final = frozenset({"file", "input_file"})
+_OLDER_ROLES: Final = {"developer": "system", "function": "tool"}
+"""Roles under other names than those that Moot has words for."""
 PICTURE_PARTS: Final = frozenset({"image_url", "input_image"})
 QUESTION_END: Final = 4_000
 """How many characters of each end of a question stand in it where it is too long."""
@@ -84,7 +86,9 @@ class ChatRequest(_Lenient):
     def answer_tool(self) -> str:
         """The name of the function by which the decision is wanted; empty where it is wanted as a message."""
         tool = find_answer_tool(self)
-        return "" if tool is None else str(tool["name"])
+        if tool is None:
+            return ""
+        return str(tool["name"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +100,9 @@ class ChatModel:
 
     @property
     def id(self) -> str:
-        return (
-            f"{PREFIX}{self.panel}"
-            if self.protocol == DEFAULT_PROTOCOL
-            else f"{PREFIX}{self.protocol}:{self.panel}"
-        )
+        if self.protocol == DEFAULT_PROTOCOL:
+            return f"{PREFIX}{self.panel}"
+        return f"{PREFIX}{self.protocol}:{self.panel}"
 
     def describe(self) -> str:
         return f"{load_preset(self.panel, 'en').title} ({self.protocol})"
@@ -126,11 +128,11 @@ def list_models() -> list[ChatModel]:
         for name, plugin in load_protocols().items()
         if plugin.opens_by_question and name != DEFAULT_PROTOCOL
     )
-    return [
-        ChatModel(panel=panel, protocol=name)
-        for name in (DEFAULT_PROTOCOL, *others)
-        for panel in list_presets()
-    ]
+    models = []
+    for name in (DEFAULT_PROTOCOL, *others):
+        for panel in list_presets():
+            models.append(ChatModel(panel=panel, protocol=name))
+    return models
 
 
 def find_model(name: str) -> ChatModel:
@@ -141,10 +143,10 @@ def find_model(name: str) -> ChatModel:
     protocol, colon, panel = short.partition(":")
     if short == "moot":
         protocol, panel = DEFAULT_PROTOCOL, DEFAULT_PANEL
+    elif not colon and short in protocols:
+        panel = DEFAULT_PANEL
     elif not colon:
-        protocol, panel = (
-            (short, DEFAULT_PANEL) if short in protocols else (DEFAULT_PROTOCOL, short)
-        )
+        protocol, panel = DEFAULT_PROTOCOL, short
     for model in models:
         if (model.protocol, model.panel) == (protocol, panel):
             return model
@@ -186,15 +188,25 @@ def parse_chat_request(body: bytes) -> ChatRequest:
 
 def find_answer_tool(chat: ChatRequest) -> dict[str, Any] | None:
     """The one function by which a client wants the decision: libraries ask for structured output in that way too."""
-    tools = [each.get("function") for each in chat.tools or () if isinstance(each, dict)]
-    functions = [
-        each for each in tools if isinstance(each, dict) and isinstance(each.get("name"), str)
-    ]
+    functions = _list_functions(chat)
     if chat.tool_choice == "required" and len(functions) == 1:
         return functions[0]
-    chosen = chat.tool_choice.get("function") if isinstance(chat.tool_choice, dict) else None
-    name = chosen.get("name") if isinstance(chosen, dict) else None
-    return next((each for each in functions if each["name"] == name), None)
+    match chat.tool_choice:
+        case {"function": {"name": str(name)}}:
+            for function in functions:
+                if function["name"] == name:
+                    return function
+    return None
+
+
+def _list_functions(chat: ChatRequest) -> list[dict[str, Any]]:
+    """The functions that a client describes; tools of other kinds, and those without a name, are left out."""
+    functions = []
+    for tool in chat.tools or ():
+        match tool:
+            case {"function": {"name": str()} as function}:
+                functions.append(function)
+    return functions
 
 
 def _read_answer_shape(chat: ChatRequest) -> AnswerShape | None:
@@ -234,10 +246,7 @@ def _is_text(part: dict[str, Any]) -> bool:
 
 def read_question(chat: ChatRequest) -> Question:
     """The question with the conversation before it; raises ChatRefused where there is none that Moot can read."""
-    asked = next(
-        (at for at in range(len(chat.messages) - 1, -1, -1) if chat.messages[at].role == "user"),
-        None,
-    )
+    asked = _find_last_of_user(chat)
     if asked is None:
         raise ChatRefused(
             400,
@@ -246,17 +255,14 @@ def read_question(chat: ChatRequest) -> Question:
         )
     message = chat.messages[asked]
     place = f"messages.{asked}.content"
-    unread = [
-        str(part.get("type"))[:40]
-        for part in _list_parts(message)
-        if not _is_text(part) and not _is_file(part)
-    ]
-    if unread:
-        raise ChatRefused(
-            400,
-            f"the question has a part {unread[0]!r}; Moot reads text, files, and pictures in base64",
-            param=place,
-        )
+    for part in _list_parts(message):
+        if not _is_text(part) and not _is_file(part):
+            kind = str(part.get("type"))[:40]
+            raise ChatRefused(
+                400,
+                f"the question has a part {kind!r}; Moot reads text, files, and pictures in base64",
+                param=place,
+            )
     files: list[ContextFile] = []
     for each in chat.messages:
         given = [_read_file(part, place) for part in _list_parts(each) if _is_file(part)]
@@ -288,19 +294,34 @@ def read_question(chat: ChatRequest) -> Question:
     )
 
 
+def _find_last_of_user(chat: ChatRequest) -> int | None:
+    """The place of the last message that the user wrote."""
+    place = None
+    for at, message in enumerate(chat.messages):
+        if message.role == "user":
+            place = at
+    return place
+
+
 def _is_file(part: dict[str, Any]) -> bool:
     return str(part.get("type")) in FILE_PARTS or _find_picture(part).startswith("data:image/")
 
 
 def _find_picture(part: dict[str, Any]) -> str:
     """The address of a picture; empty for a part that is none."""
-    given = part.get("image_url") if str(part.get("type")) in PICTURE_PARTS else None
-    return fix_surrogates(str(given.get("url") if isinstance(given, dict) else given or ""))
+    if str(part.get("type")) not in PICTURE_PARTS:
+        return ""
+    given = part.get("image_url")
+    if isinstance(given, dict):
+        return fix_surrogates(str(given.get("url")))
+    return fix_surrogates(str(given or ""))
 
 
 def _read_file(part: dict[str, Any], place: str) -> ContextFile:
     """The text of a file that stands in a message; raises ChatRefused for one that is only named, or that has no text."""
-    given = part["file"] if isinstance(part.get("file"), dict) else part
+    given = part
+    if isinstance(part.get("file"), dict):
+        given = part["file"]
     name, data = str(given.get("filename") or "file")[:100], given.get("file_data")
     picture = _find_picture(part)
     if picture:
@@ -312,13 +333,14 @@ def _read_file(part: dict[str, Any], place: str) -> ContextFile:
             f"the file {name!r} comes without file_data; Moot stores no files of its own",
             param=place,
         )
-    head, comma, rest = data.partition(",") if data.startswith("data:") else ("", "", data)
+    head, comma, rest = "", "", data
+    if data.startswith("data:"):
+        head, comma, rest = data.partition(",")
     try:
-        raw = (
-            b64decode(rest, validate=True)
-            if not comma or head.endswith(";base64")
-            else rest.encode()
-        )
+        if not comma or head.endswith(";base64"):
+            raw = b64decode(rest, validate=True)
+        else:
+            raw = rest.encode()
         file = build_given_file(name, name, raw)
         if picture and not file.media:
             raise BadSetting("it is not a PNG, JPEG, GIF or WebP")
@@ -336,23 +358,33 @@ def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
 def _format_conversation(messages: Sequence[ChatMessage], language: Language) -> str:
     """The messages, each quoted under who wrote it: the client's instructions, then the newest that there is room for."""
     words = CHAT[language]
-    roles = {**{name: name for name in words.roles}, "developer": "system", "function": "tool"}
-    read = [(roles.get(each.role, "user"), read_text(each, language)) for each in messages]
-    lines = [(role, text) for role, text in read if text]
-    rules = [_quote_message(role, text, language) for role, text in lines if role == "system"]
-    talk = [_quote_message(role, text, language) for role, text in lines if role != "system"]
+    rules, talk = [], []
+    for message in messages:
+        text = read_text(message, language)
+        if not text:
+            continue
+        role = _OLDER_ROLES.get(message.role, message.role)
+        if role not in words.roles:
+            role = "user"
+        quoted = _quote_message(role, text, language)
+        if role == "system":
+            rules.append(quoted)
+        else:
+            talk.append(quoted)
     room, first = MAX_CONVERSATION_LENGTH - sum(map(len, rules)), len(talk)
     while first and len(talk[first - 1]) <= room:
         first -= 1
         room -= len(talk[first])
-    left_out = [words.left_out.format(count=first)] if first else []
-    return "\n".join(
-        [*(rule[:MAX_CONVERSATION_LENGTH] for rule in rules), *left_out, *talk[first:]]
-    )
+    lines = [rule[:MAX_CONVERSATION_LENGTH] for rule in rules]
+    if first:
+        lines.append(words.left_out.format(count=first))
+    return "\n".join([*lines, *talk[first:]])
 
 
 def _quote_message(role: str, text: str, language: Language) -> str:
-    cut = text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[: MAX_MESSAGE_LENGTH - 1]}…"
+    cut = text
+    if len(text) > MAX_MESSAGE_LENGTH:
+        cut = f"{text[: MAX_MESSAGE_LENGTH - 1]}…"
     # Quoted here as well as in the brief: no line of a message passes as the beginning of somebody else's.
     return f"{CHAT[language].roles[role]}:\n{quote_lines(cut)}"
 
@@ -410,7 +442,9 @@ _TITLE_ZH: Final = compile_late(
 
 def answer_side_question(chat: ChatRequest) -> str | None:
     """The answer to a request that is not a question for a meeting; None for one that is."""
-    asked = next((read_text(each) for each in reversed(chat.messages) if each.role == "user"), "")
+    asked, last = "", _find_last_of_user(chat)
+    if last is not None:
+        asked = read_text(chat.messages[last])
     rules = "\n".join(
         read_text(each) for each in chat.messages if each.role in {"system", "developer"}
     )
@@ -435,12 +469,10 @@ def answer_side_question(chat: ChatRequest) -> str | None:
 
 
 def _wants_title(asked: str, rules: str, chat: ChatRequest) -> bool:
-    metadata = chat.metadata if isinstance(chat.metadata, dict) else {}
-    if (
-        "title"
-        in f"{metadata.get('task', '')} {' '.join(key for key, value in metadata.items() if value is True)}".lower()
-    ):
-        return True
+    if isinstance(chat.metadata, dict):
+        switches = [key for key, value in chat.metadata.items() if value is True]
+        if "title" in f"{chat.metadata.get('task', '')} {' '.join(switches)}".lower():
+            return True
     limit = _find_limit(chat)
     # A question about a title must not pass for a request of one: such a request brings a conversation along, or wants few tokens.
     has_talk = bool(_HISTORY.search(asked) or _SPOKEN.search(asked)) or any(
@@ -486,10 +518,11 @@ def _find_topic(asked: str, chat: ChatRequest) -> str:
     quoted = _SPOKEN.search(asked)
     if quoted is not None:
         return one_line(quoted.group(1))
-    said = [read_text(each) for each in chat.messages if each.role == "user"]
-    earlier = [text for text in said if text != asked]
-    if earlier:
-        return one_line(earlier[0])
+    for message in chat.messages:
+        if message.role == "user":
+            text = read_text(message)
+            if text != asked:
+                return one_line(text)
     if not _is_title_request(asked[:HEAD]):
         return one_line(asked)
     # The words themselves stand after the instruction.
@@ -497,7 +530,10 @@ def _find_topic(asked: str, chat: ChatRequest) -> str:
 
 
 def _find_limit(chat: ChatRequest) -> int | None:
-    limit = (
-        chat.max_completion_tokens if chat.max_completion_tokens is not None else chat.max_tokens
-    )
-    return None if limit == -1 else limit  # what clients of local models write for no limit
+    limit = chat.max_completion_tokens
+    if limit is None:
+        limit = chat.max_tokens
+    if limit == -1:
+        # What clients of local models write for no limit.
+        return None
+    return limit

@@ -8,13 +8,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, Final
 
-from pydantic.alias_generators import to_camel
-
 from moothall.app.session_reader import FoldedSession
 from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget, Spent
 from moothall.domain.dictionaries import group_pairs
-from moothall.domain.facts import Opened
+from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import find_asked_seat, parse_ask_kind
 from moothall.domain.roster import MAILBOX, parse_kind
 from moothall.engine.snapshot import Snapshot
@@ -25,10 +23,11 @@ from moothall.reports.decision import Decision
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
 from moothall.reports.outline import Lens, TimelineItem, build_outline
 from moothall.reports.sections import describe_confidence, name_confidence
-from moothall.reports.timeline import SessionTimeline
+from moothall.reports.timeline import LossLine, SessionTimeline
 from moothall.reports.wording import explain_cause, format_percent
 from moothall.surfaces.api import views
 from moothall.surfaces.api.entries import has_sealed_words, is_sealed
+from moothall.surfaces.api.fields import spell_fields
 from moothall.surfaces.api.method import Caller, encode_json
 
 HUES: Final = 8
@@ -135,32 +134,27 @@ def list_allowed(snapshot: Snapshot) -> list[str]:
     state = snapshot.session_state
     if state.closed is not None:
         return ["fork"]
-    answers = sorted(
-        {
-            f"answer:{find_asked_seat(ask)}"
-            for ask, pending in state.pending.items()
-            if pending.outside
-        }
-    )
-    outside = ["invite"] if any(seat.is_outside for seat in state.seats) else []
-    return [
-        "input",
-        "close",
-        "cancel",
-        *(["resume"] if state.parked is not None else []),
-        "fork",
-        *outside,
-        *answers,
-    ]
+    allowed = ["input", "close", "cancel"]
+    if state.parked is not None:
+        allowed.append("resume")
+    allowed.append("fork")
+    if any(seat.is_outside for seat in state.seats):
+        allowed.append("invite")
+    answers = set()
+    for ask, pending in state.pending.items():
+        if pending.outside:
+            answers.add(f"answer:{find_asked_seat(ask)}")
+    return [*allowed, *sorted(answers)]
 
 
 def select_allowed(allowed: Sequence[str], caller: Caller) -> list[str]:
     """What of that this caller may do: who runs sessions everything, a seat and an agent answer for itself, an observer nothing."""
     if caller.may("run"):
-        refused = {
-            *(("fork",) if caller.session else ()),
-            *(() if caller.may("own") else ("invite",)),
-        }
+        refused = set()
+        if caller.session:
+            refused.add("fork")
+        if not caller.may("own"):
+            refused.add("invite")
         return [each for each in allowed if each not in refused]
     return [each for each in allowed if caller.is_named and each == f"answer:{caller.seat}"]
 
@@ -173,17 +167,19 @@ def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
     waiting = []
     for ask, pending in snapshot.session_state.pending.items():
         kind, seat = parse_ask_kind(ask), find_asked_seat(ask)
-        times = {"since": timeline.asked_at.get(ask), "deadline": pending.deadline}
-        about = {
+        about: Json = {
             "ask": ask,
             "seat": seat,
             "kind": kind,
             "what": _describe_ask(kind, timeline),
             "outside": pending.outside,
         }
-        waiting.append(
-            {**about, **{name: at.isoformat() for name, at in times.items() if at is not None}}
-        )
+        asked_at = timeline.asked_at.get(ask)
+        if asked_at is not None:
+            about["since"] = asked_at.isoformat()
+        if pending.deadline is not None:
+            about["deadline"] = pending.deadline.isoformat()
+        waiting.append(about)
     return waiting
 
 
@@ -207,20 +203,16 @@ def build_seats(
             and loss.seq > timeline.answered_at.get(seat.id, 0)
             and not _is_hidden(loss.seq, snapshot, seals_losses=timeline.seals_losses)
         ):
-            detail = explain_cause(loss.cause, loss.reason, timeline.language)
-            shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
-            reason = SHARED_REPORT[timeline.language].losses[loss.reason]
-            now, why = "lost", f"{reason} ({shown})" if shown else reason
+            now, why = "lost", _describe_loss(loss, snapshot, timeline.language)
         elif seat.id in silences:
             now, why = "silent", silences[seat.id]
         if state.closed is not None and now != "lost":
             now, why = "done", ""
         elif own is not None:
-            is_outside = any(outside for _, outside in own)
-            now = "asked" if is_outside else "writing"
-            why = (words.asked if is_outside else words.writing).format(
-                what=", ".join(what for what, _ in own)
-            )
+            what = ", ".join(what for what, _ in own)
+            now, why = "writing", words.writing.format(what=what)
+            if any(outside for _, outside in own):
+                now, why = "asked", words.asked.format(what=what)
             if seat.id in held_up:
                 now, why = "held_up", SHARED_REPORT[timeline.language].held_up
         kind = parse_kind(seat.platform)
@@ -240,6 +232,15 @@ def build_seats(
     return seats
 
 
+def _describe_loss(loss: LossLine, snapshot: Snapshot, language: Language) -> str:
+    """Why a seat was lost; while seats write blind, not what it wrote."""
+    reason = SHARED_REPORT[language].losses[loss.reason]
+    detail = explain_cause(loss.cause, loss.reason, language)
+    if not detail or (is_sealed(snapshot.state) and loss.reason == "malformed"):
+        return reason
+    return f"{reason} ({detail})"
+
+
 def _is_hidden(seq: int, snapshot: Snapshot, *, seals_losses: bool) -> bool:
     """Whether nobody may know of a loss yet: while all write at once in a swarm, it would say who failed."""
     after = getattr(snapshot.state, "sealed_after", None)
@@ -247,11 +248,16 @@ def _is_hidden(seq: int, snapshot: Snapshot, *, seals_losses: bool) -> bool:
 
 
 def _build_budget(spent: Spent, budget: Budget, turns: int) -> Json:
-    usd = None if spent.calls and spent.unpriced == spent.calls else spent.cost / 1e6
+    usd: float | None = spent.cost / 1e6
+    if spent.calls and spent.unpriced == spent.calls:
+        usd = None
+    most_usd = None
+    if budget.money is not None:
+        most_usd = budget.money / 1e6
     limits = {
         "turns": budget.turns,
         "tokens": budget.tokens,
-        "usd": None if budget.money is None else budget.money / 1e6,
+        "usd": most_usd,
         "seconds": budget.seconds,
     }
     return {
@@ -261,7 +267,7 @@ def _build_budget(spent: Spent, budget: Budget, turns: int) -> Json:
         "unpriced": spent.unpriced,
         "seconds": round(spent.seconds, 3),
         "turns": turns,
-        "limits": {name: value for name, value in limits.items() if value is not None},
+        "limits": spell_fields(limits),
     }
 
 
@@ -271,12 +277,14 @@ def _build_settings(opened: Opened) -> Json:
         return {}
     shape: type = type(settings)
     plain = get_adapter(shape).dump_python(settings, mode="json")
-    return {to_camel(name): value for name, value in plain.items() if value is not None}
+    return spell_fields(plain)
 
 
 def _build_ballot(plugin: AnyPlugin, timeline: SessionTimeline) -> Json:
     """What is voted on: the candidates, the motion and, once it is unsealed, the tally."""
-    ballot = plugin.ballot(timeline, None) if plugin.ballot is not None else None
+    if plugin.ballot is None:
+        return {}
+    ballot = plugin.ballot(timeline, None)
     if ballot is None:
         return {}
     tally = views.build_tallies(ballot.tally)
@@ -289,11 +297,19 @@ def _build_ballot(plugin: AnyPlugin, timeline: SessionTimeline) -> Json:
     return fields
 
 
+def _find_votes(lenses: Sequence[Lens]) -> tuple[Block, ...]:
+    """The blocks of the votes, or of what comes closest to them; empty where there are none."""
+    for name in VOTE_LENSES:
+        for lens in lenses:
+            if lens.id == name:
+                return lens.blocks
+    return ()
+
+
 def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -> list[Json]:
     """The figures of a decision, each with how it came about."""
     words = SESSION_VIEW[opened.language]
-    by_id = {lens.id: lens.blocks for lens in reversed(lenses)}
-    votes: tuple[Block, ...] = next((by_id[name] for name in VOTE_LENSES if name in by_id), ())
+    votes = _find_votes(lenses)
     figures: list[tuple[str, str, str, tuple[Block, ...]]] = []
     if decision.support is not None:
         figures.append((words.support, format_percent(decision.support), words.support_how, votes))

@@ -9,7 +9,7 @@ from moothall.app.deliberations import DeliberationState
 from moothall.app.moot import Moot
 from moothall.app.protocols import find_plugin, get_protocol
 from moothall.domain.claims import cut_text
-from moothall.domain.dictionaries import BoundedDict, group_pairs
+from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Opened, Reply
 from moothall.domain.ids import USER, SeatId, find_asked_seat, parse_ask_kind, parse_session_id
 from moothall.domain.safe_text import one_line
@@ -20,7 +20,7 @@ from moothall.ports.plugin import MEETING, JoinGuide
 from moothall.protocols.council.ballot_view import build_ballot, build_support
 from moothall.protocols.council.facts import Contribution, DeliberationClosed, Line
 from moothall.protocols.council.report import build_warning
-from moothall.protocols.council.state import CouncilLine
+from moothall.protocols.council.state import Council, CouncilLine
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
     build_decision,
@@ -45,7 +45,9 @@ MAX_CACHED_LINES: Final = 512
 
 def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
     if not place.snapshot.is_closed:
-        return "open" if place.snapshot.session_state.parked is None else "parked"
+        if place.snapshot.session_state.parked is None:
+            return "open"
+        return "parked"
     if isinstance(place.snapshot.session_state.closed, DeliberationClosed):
         return "closed"
     return "cancelled"
@@ -99,7 +101,9 @@ def _build_standing(snapshot: Snapshot, **given: object) -> shapes.StandingOut:
 def find_join_guide(opened: Opened) -> JoinGuide:
     """How a participant from outside takes part in a session. A kind that has no tools of its own has those of every protocol."""
     guide = find_plugin(opened).join(opened)
-    return guide if guide.kind in JOIN_KINDS else MEETING
+    if guide.kind in JOIN_KINDS:
+        return guide
+    return MEETING
 
 
 def build_seat_prompt(snapshot: Snapshot, seat: str, *, has_token: bool = True) -> str:
@@ -140,23 +144,29 @@ def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     parked = place.snapshot.session_state.parked
     if parked is not None:
         return f"Parked, nothing is lost: {one_line(parked.reason)}. It goes on when those seats can be asked (resume_session)."
-    what = "Votes" if place.council.phase == "vote" else "Proposals"
-    sealed = f" {what} stay sealed until all are in." if place.council.is_sealed else ""
+    sealed = ""
+    if place.council.is_sealed and place.council.phase == "vote":
+        sealed = " Votes stay sealed until all are in."
+    elif place.council.is_sealed:
+        sealed = " Proposals stay sealed until all are in."
     return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to wait for your turn."
 
 
 def summarize_lines(lines: Sequence[CouncilLine]) -> str:
     """What came, in a sentence: how much of each kind, and where to find it."""
-    kinds = group_pairs(
-        ("input" if line.seat == USER else line.said.type, line.id) for line in lines
-    )
+    kinds: dict[str, list[str]] = {}
+    for line in lines:
+        kinds.setdefault(_name_kind(line), []).append(f"#{line.id}")
     if not kinds:
         return "Nothing new."
-    parts = [
-        f"{len(numbers)} × {kind} ({', '.join(f'#{number}' for number in numbers)})"
-        for kind, numbers in kinds.items()
-    ]
+    parts = [f"{len(ids)} × {kind} ({', '.join(ids)})" for kind, ids in kinds.items()]
     return f"New: {'; '.join(parts)}."
+
+
+def _name_kind(line: CouncilLine) -> str:
+    if line.seat == USER:
+        return "input"
+    return line.said.type
 
 
 def build_contribution(line: CouncilLine) -> shapes.ContributionOut:
@@ -166,7 +176,7 @@ def build_contribution(line: CouncilLine) -> shapes.ContributionOut:
         entry=line.seq,
         at=format_time(line.at),
         participant=line.seat,
-        type="input" if line.seat == USER else line.said.type,
+        type=_name_kind(line),
         via=line.via or None,
         model=line.model or None,
         mends=line.mends or None,
@@ -184,9 +194,13 @@ def build_page(
     if sum(each.size for each in page) <= MAX_PAGE_LENGTH:
         return [each.out for each in page], following
     room = MAX_PAGE_LENGTH // len(page)
-    return [
-        each.out if each.size <= room else _cut_contribution(each.out, room) for each in page
-    ], following
+    shortened = []
+    for each in page:
+        if each.size <= room:
+            shortened.append(each.out)
+        else:
+            shortened.append(_cut_contribution(each.out, room))
+    return shortened, following
 
 
 class _SizedLine(NamedTuple):
@@ -230,11 +244,10 @@ def build_sized_page(
 def _cut_contribution(line: shapes.ContributionOut, room: int) -> shapes.ContributionOut:
     """Shorten a line: its text to a part of the room, and what comes beside it to almost nothing."""
     said, few = dict(line), slice(0, MAX_SHORTENED)
-    lines = {
-        each.name: cut_text(said[each.name], room // 8)
-        for each in dataclasses.fields(Contribution)
-        if each.type is Line
-    }
+    lines = {}
+    for field in dataclasses.fields(Contribution):
+        if field.type is Line:
+            lines[field.name] = cut_text(said[field.name], room // 8)
     evidence = [cut_text(each, room // 32) for each in said["evidence"][few]]
     taken = [each.model_copy(update={"why": ""}) for each in said["taken"][few]]
     ballot = [each.model_copy(update={"condition": ""}) for each in said["ballot"]]
@@ -313,15 +326,17 @@ def build_tallies(tally: Sequence[CandidateSupport]) -> list[shapes.TallyOut]:
 
 def build_deadlines(snapshot: Snapshot) -> list[shapes.DeadlineOut]:
     """Until when each seat that is asked may answer."""
-    return [
-        shapes.DeadlineOut(
+    deadlines = []
+    for ask, pending in snapshot.session_state.pending.items():
+        if pending.deadline is None:
+            continue
+        deadline = shapes.DeadlineOut(
             participant=find_asked_seat(ask),
             phase=parse_ask_kind(ask),
             deadline=format_time(pending.deadline),
         )
-        for ask, pending in snapshot.session_state.pending.items()
-        if pending.deadline is not None
-    ]
+        deadlines.append(deadline)
+    return deadlines
 
 
 def build_obligations_out(decision: Decision) -> list[RememberedObligation]:
@@ -344,20 +359,17 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     closed = timeline.resolution
     if closed is None:
         return None
-    decision, council = build_decision(timeline), timeline.state
-    motion, missing = council.line(closed.motion), list_missing_votes(timeline)
-    unvoted = f"Did not vote: {', '.join(missing)}." if missing else ""
-    warning = join_spans(build_warning(decision, timeline.language))
-    challenges = []
-    for claim in decision.open_challenges:
-        for number in claim.entries:
-            line = council.line(number)
-            if line is not None:
-                challenges.append(
-                    shapes.DissentOut.collect(
-                        line.said, line, participant=line.seat, kind="challenge"
-                    )
-                )
+    decision, missing = build_decision(timeline), list_missing_votes(timeline)
+    notes = [join_spans(build_warning(decision, timeline.language))]
+    if missing:
+        notes.append(f"Did not vote: {', '.join(missing)}.")
+    text = None
+    if decision.decision is not None:
+        text = decision.decision.text
+    motion, choice = None, ""
+    line = timeline.state.line(closed.motion)
+    if line is not None:
+        motion, choice = line.said.text, line.said.choice
     voiced = [
         shapes.DissentOut.collect(
             voice, participant=voice.seat or "", id=next(iter(voice.entries), None)
@@ -367,24 +379,37 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     return shapes.ResultOut.collect(
         decision,
         deliberation_id=timeline.session,
-        note=" ".join(filter(None, (warning, unvoted))),
+        note=" ".join(filter(None, notes)),
         choice=decision.short_choice,
-        decision=None if decision.decision is None else decision.decision.text,
+        decision=text,
         participant_votes=build_votes(decision, timeline),
         # The source lists a condition here too; what it is, an obligation, stands in `obligations`.
         dissent=[*(each.text for each in decision.obligations), *(voice.text for voice in voiced)],
         dissent_details=voiced,
-        open_challenges=challenges,
-        motion=None if motion is None else motion.said.text,
+        open_challenges=_list_open_challenges(decision, timeline.state),
+        motion=motion,
         votes=decision.voters,
         effective_votes=round(decision.effective or 0.0, 2),
         overturned_blind_majority=decision.overturned,
         missing=missing,
-        changed_minds=collect_changes(decision, "" if motion is None else motion.said.choice),
+        changed_minds=collect_changes(decision, choice),
         lost=[shapes.LostOut.collect(lost, participant=lost.seat) for lost in decision.lost],
         obligations=build_obligations_out(decision),
         tally=build_tallies([build_support(each) for each in closed.candidates]),
     )
+
+
+def _list_open_challenges(decision: Decision, council: Council) -> list[shapes.DissentOut]:
+    challenges = []
+    for claim in decision.open_challenges:
+        for number in claim.entries:
+            line = council.line(number)
+            if line is not None:
+                challenge = shapes.DissentOut.collect(
+                    line.said, line, participant=line.seat, kind="challenge"
+                )
+                challenges.append(challenge)
+    return challenges
 
 
 def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shapes.VoteOut]:
@@ -420,27 +445,32 @@ def collect_changes(decision: Decision, after: str) -> list[shapes.MovedOut]:
             bool(position.choice_before and after)
             and position.choice_before.casefold() != after.casefold()
         )
-        if position.moved_by is not None or (supports and is_other):
-            changes.append(
-                shapes.MovedOut(
-                    participant=position.seat,
-                    before=position.choice_before or position.before or "",
-                    after=after if supports else position.verdict,
-                    moved_by=position.moved_by,
-                    moved_after=position.moved_after,
-                )
-            )
+        if position.moved_by is None and not (supports and is_other):
+            continue
+        latest = position.verdict
+        if supports:
+            latest = after
+        change = shapes.MovedOut(
+            participant=position.seat,
+            before=position.choice_before or position.before or "",
+            after=latest,
+            moved_by=position.moved_by,
+            moved_after=position.moved_after,
+        )
+        changes.append(change)
     return changes
 
 
 def collect_silences(timeline: CouncilTimeline) -> list[shapes.SilenceOut]:
     """Who passed or was lost, in order."""
     rows: list[tuple[int, str, str, str]] = []
-    rows += [
-        (one.seq, one.seat, one.phase, "went_on" if one.is_implied else "passed")
-        for one in timeline.passes
-    ]
-    rows += [(one.seq, one.seat, one.asked_for, one.reason) for one in timeline.losses]
+    for turn in timeline.passes:
+        why = "passed"
+        if turn.is_implied:
+            why = "went_on"
+        rows.append((turn.seq, turn.seat, turn.phase, why))
+    for loss in timeline.losses:
+        rows.append((loss.seq, loss.seat, loss.asked_for, loss.reason))
     return [
         shapes.SilenceOut(participant=seat, phase=phase, entry=entry, why=why)
         for entry, seat, phase, why in sorted(rows)
