@@ -1,7 +1,7 @@
 """The wire form of answers: the JSON schema of a shape, and the parsing of text or JSON into a validated value."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
@@ -81,11 +81,10 @@ def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> 
     With `is_strict` nothing is left out: the sender learns what is wrong, by the brief's own check of the state, and can
     send it again. For that no prompt is needed.
     """
-    schema = (
-        build_schema(rules.form.shape)
-        if is_strict or not isinstance(rules, Brief)
-        else get_own_schema(rules)
-    )
+    if is_strict or not isinstance(rules, Brief):
+        schema = build_schema(rules.form.shape)
+    else:
+        schema = get_own_schema(rules)
     said, notes = raw, list[str]()
     is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
     if not isinstance(raw, rules.form.shape):
@@ -97,14 +96,15 @@ def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> 
     check_refusal(said, rules.form.asides)
     if not (isinstance(raw, WordedAnswer) and raw.is_one_text):
         check_sides(said, filled=rules.fills, options=rules.options)
-    if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
-        check_echo(
-            rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes)
-        )
-    value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())
-    if fault := rules.fault(value):
+    more: Sequence[str] = ()
+    if isinstance(said, rules.form.shape):
+        if isinstance(rules, Brief):
+            is_repaired = any(note.startswith("repaired") for note in notes)
+            check_echo(rules, raw, said, schema, is_repaired=is_repaired)
+        said, more = rules.normalize(said)
+    if fault := rules.fault(said):
         raise BadAnswer(fault)
-    return Reading(value, (*notes, *more))
+    return Reading(said, (*notes, *more))
 
 
 def parse_answer(form: AnswerForm, raw: object) -> object:
@@ -117,14 +117,11 @@ def _parse(
 ) -> tuple[object, list[str]]:
     form, fills, options = rules.form, rules.fills, rules.options
     if isinstance(raw, WordedAnswer):
-        is_read = isinstance(raw.fields, form.shape)
-        said, notes = (
-            (raw.fields, []) if is_read else _parse(rules, raw.fields, schema, is_strict=is_strict)
-        )
-        return said, [
-            *notes,
-            *(f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words),
-        ]
+        said, notes = raw.fields, list[str]()
+        if not isinstance(said, form.shape):
+            said, notes = _parse(rules, said, schema, is_strict=is_strict)
+        words = [f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words]
+        return said, notes + words
     if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
         raise BadAnswer(
             f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken"
@@ -152,15 +149,13 @@ def _parse(
         if not is_strict and form.silence and _says_pass(schema, raw):
             raise BadAnswer("a pass")
         if text is not None:
-            value = (
-                _read_text(form, text, parser)
-                if issubclass(form.shape, FromText)
-                else parser.parse_text(text)
-            )
+            if issubclass(form.shape, FromText):
+                value = _read_text(form, text, parser)
+            else:
+                value = parser.parse_text(text)
             if form.form == "json" and isinstance(value, dict) and "}" in text:
-                check_beside(
-                    value, "the end", "\n".join(split_clauses(text.rpartition("}")[2])), options
-                )
+                end = "\n".join(split_clauses(text.rpartition("}")[2]))
+                check_beside(value, "the end", end, options)
         else:
             value = parser.normalize(raw)
     except BadAnswer:
@@ -187,23 +182,20 @@ def _parse(
 def _says_pass(schema: Schema, raw: object) -> bool:
     """Whether a few words pass, where a pass is offered: they are no contribution of that text."""
     offered = schema.get("properties", {}).get("type", {}).get("enum", ())
-    return (
-        "pass" in offered
-        and isinstance(raw, str)
-        and len(raw) <= MAX_PASS_LENGTH
-        and is_pass(raw.strip())
-    )
+    if "pass" not in offered or not isinstance(raw, str) or len(raw) > MAX_PASS_LENGTH:
+        return False
+    return is_pass(raw.strip())
 
 
 def is_pass(raw: object) -> bool:
     """Whether an answer says that it is none: the word for it, or an object with that word alone."""
     fields = extract_object(raw) if isinstance(raw, str) else raw
-    words = [*fields.values()] if isinstance(fields, dict) else [raw]
-    return (
-        len(words) == 1
-        and isinstance(words[0], str)
-        and find_allowed(words[0], ("pass",)) is not None
-    )
+    word = raw
+    if isinstance(fields, dict):
+        if len(fields) != 1:
+            return False
+        word = next(iter(fields.values()))
+    return isinstance(word, str) and find_allowed(word, ("pass",)) is not None
 
 
 def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:

@@ -6,9 +6,10 @@ What cannot be read raises BadAnswer with what was expected.
 """
 
 import json
+import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -43,11 +44,9 @@ _NO_LETTERS: Final = compile_late(r"[\W_]+")
 def fold_name(name: str) -> str:
     """Return the form in which names of fields are compared: `movedBy` is `moved_by`."""
     # Only short ones are kept: names of fields are, and what else stands in their place need not stay in memory.
-    return (
-        _fold_short_name(name)
-        if len(name) <= MAX_CACHED_NAME_LENGTH
-        else _NO_LETTERS.sub("", name).casefold()
-    )
+    if len(name) > MAX_CACHED_NAME_LENGTH:
+        return _NO_LETTERS.sub("", name).casefold()
+    return _fold_short_name(name)
 
 
 @lru_cache(maxsize=1_024)
@@ -94,10 +93,16 @@ class ReadingNotes:
 
 
 def show_value(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, str):
+        return repr(_cut_line(value))
+    return _cut_line(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _cut_line(text: str) -> str:
     line = one_line(text)
-    line = line if len(line) <= MAX_GIVEN else f"{line[: MAX_GIVEN - 1]}…"
-    return repr(line) if isinstance(value, str) else line
+    if len(line) <= MAX_GIVEN:
+        return line
+    return f"{line[: MAX_GIVEN - 1]}…"
 
 
 def join_path(path: str, name: str) -> str:
@@ -136,15 +141,16 @@ def read_choice(allowed: Sequence[object], value: object, path: str, notes: Read
     value = _unwrap_one(value)
     chosen: object | None = None
     code = "read"
-    if all(isinstance(each, int) for each in allowed):
+    if are_integers(allowed):
         number = read_integer(value)
-        chosen = number if number in allowed else None
+        if number in allowed:
+            chosen = number
     elif isinstance(value, str | int | float):
         read = find_allowed(str(value), allowed)
-        chosen = None if read is None else read.value
-        code = (
-            "words" if is_sentence(str(value), build_choices(tuple(map(str, allowed)))) else "read"
-        )
+        if read is not None:
+            chosen = read.value
+        if is_sentence(str(value), build_choices(tuple(map(str, allowed)))):
+            code = "words"
     if chosen is None:
         shown = ", ".join(str(each) for each in allowed[:12]) or "none"
         raise BadAnswer(f"{path}: expected one of: {shown} (given: {show_value(value)})")
@@ -152,20 +158,26 @@ def read_choice(allowed: Sequence[object], value: object, path: str, notes: Read
     return chosen
 
 
-def read_text(schema: Schema, value: object, path: str, notes: ReadingNotes) -> str:
-    """Read a text: also from a list of lines, an object that holds one, or a number; one that is too long is cut."""
-    text = value
-    if (
-        isinstance(value, list)
-        and value
-        and all(isinstance(each, str | int | float) for each in value)
-    ):
-        text = "\n".join(str(each) for each in value)
+def are_integers(values: Iterable[object]) -> bool:
+    return all(isinstance(each, int) for each in values)
+
+
+def _find_text(value: object) -> object:
+    """Return the text that a list of lines, an object or a number holds; the value itself if it holds none."""
+    if isinstance(value, list):
+        if value and all(isinstance(each, str | int | float) for each in value):
+            return "\n".join(map(str, value))
     elif isinstance(value, dict):
         inner = [each for each in value.values() if isinstance(each, str) and each.strip()]
-        text = max(inner, key=len, default=value)
+        return max(inner, key=len, default=value)
     elif isinstance(value, bool | int | float):
-        text = json.dumps(value)
+        return json.dumps(value)
+    return value
+
+
+def read_text(schema: Schema, value: object, path: str, notes: ReadingNotes) -> str:
+    """Read a text: also from a list of lines, an object that holds one, or a number; one that is too long is cut."""
+    text = _find_text(value)
     if not isinstance(text, str):
         raise BadAnswer(f"{path}: a text was expected (given: {show_value(value)})")
     if text is not value:
@@ -185,17 +197,19 @@ def read_text(schema: Schema, value: object, path: str, notes: ReadingNotes) -> 
 
 def read_number(schema: Schema, value: object, path: str, notes: ReadingNotes) -> float | int:
     """Read a number within its limits: "#3" and "three" for a whole one, "80%" and "high" for a share."""
-    low, high = schema.get("minimum"), schema.get("maximum")
-    low = schema.get("exclusiveMinimum") if low is None else low
-    high = schema.get("exclusiveMaximum") if high is None else high
+    least = _find_limit(schema, "minimum", "exclusiveMinimum", -math.inf)
+    most = _find_limit(schema, "maximum", "exclusiveMaximum", math.inf)
     plain = _unwrap_one(value)
-    least, most = (-float("inf") if low is None else low), (float("inf") if high is None else high)
-    number: float | int | None = (
-        read_integer(plain) if schema.get("type") == "integer" else read_share(plain, least, most)
-    )
+    number: float | int | None
+    if schema.get("type") == "integer":
+        number = read_integer(plain)
+    else:
+        number = read_share(plain, least, most)
     # NaN is within no limits, and infinity is not JSON.
-    if number is None or not least <= number <= most or number in {float("inf"), -float("inf")}:
-        limits = f" from {low:g} to {high:g}" if low is not None and high is not None else ""
+    if number is None or not least <= number <= most or abs(number) == math.inf:
+        limits = ""
+        if math.isfinite(least) and math.isfinite(most):
+            limits = f" from {least:g} to {most:g}"
         raise BadAnswer(f"{path}: a number{limits} was expected (given: {show_value(value)})")
     if number == value and isinstance(value, int | float) and not isinstance(value, bool):
         return value
@@ -203,13 +217,23 @@ def read_number(schema: Schema, value: object, path: str, notes: ReadingNotes) -
     return number
 
 
+def _find_limit(schema: Schema, name: str, exclusive: str, default: float) -> float:
+    """Return a limit of a number by the name that the schema has for it."""
+    for key in (name, exclusive):
+        limit: float | None = schema.get(key)
+        if limit is not None:
+            return limit
+    return default
+
+
 def find_allowed(text: str, allowed: Sequence[object]) -> PositionRead | None:
     """Return the allowed choice that a text makes. A line number counts where names without numbers are listed."""
-    choices = build_choices(tuple(str(each) for each in allowed))
-    is_numbered = not has_meaning(choices) and not any(
-        re.search(r"\d", choice.text) for choice in choices
-    )
-    return find_choice(text, choices) if is_numbered or not is_line_mark(text, choices) else None
+    choices = build_choices(tuple(map(str, allowed)))
+    has_numbers = any(re.search(r"\d", choice.text) for choice in choices)
+    is_numbered = not has_numbers and not has_meaning(choices)
+    if is_line_mark(text, choices) and not is_numbered:
+        return None
+    return find_choice(text, choices)
 
 
 def _unwrap_one(value: object) -> object:
@@ -218,7 +242,8 @@ def _unwrap_one(value: object) -> object:
         return value[0]
     if isinstance(value, dict) and len(value) == 1:
         inner = next(iter(value.values()))
-        return inner if isinstance(inner, int | float) else value
+        if isinstance(inner, int | float):
+            return inner
     return value
 
 
@@ -266,32 +291,30 @@ def read_integer(value: object) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     if not isinstance(value, str) or len(value) > MAX_VALUE_LENGTH:
         return None
     match = _LINE.fullmatch(value.replace("＃", "#").strip(" \t\n\"'`*#()[]{}.,;:（）【】"))
     if match is not None:
         return int(match[1])
     spelled = _read_spelled(value)
-    return int(spelled) if spelled is not None else None
+    if spelled is None:
+        return None
+    return int(spelled)
 
 
 def split_numbers(text: str) -> list[str]:
     """Return the parts of a list of numbers: "#3, #5", "3 and 5", or one such as "line 3"."""
-    return (
-        [text]
-        if read_integer(text) is not None
-        else [each for each in _BETWEEN_NUMBERS.split(text) if each]
-    )
+    if read_integer(text) is not None:
+        return [text]
+    return [each for each in _BETWEEN_NUMBERS.split(text) if each]
 
 
 def split_list(item: Schema, value: object) -> list[object]:
     """Return the items that one value stands for: "3, 5" are two lines, a text is one item."""
     kinds = item.get("enum", ())
-    is_number = item.get("type") in {"integer", "number"} or (
-        kinds and all(isinstance(each, int) for each in kinds)
-    )
+    is_number = item.get("type") in {"integer", "number"} or (kinds and are_integers(kinds))
     if isinstance(value, str) and is_number:
         return list(split_numbers(value))
     return [value]
@@ -300,7 +323,9 @@ def split_list(item: Schema, value: object) -> list[object]:
 def split_bullets(text: str) -> list[str]:
     """Return the items of a list in words; a text without marks is one item."""
     lines = [_BULLET.sub("", line).strip() for line in text.strip().splitlines() if line.strip()]
-    return lines if any(_BULLET.match(line) for line in text.splitlines()) else [" ".join(lines)]
+    if any(map(_BULLET.match, text.splitlines())):
+        return lines
+    return [" ".join(lines)]
 
 
 def says_something(value: object) -> bool:
@@ -328,8 +353,12 @@ def read_share(value: object, low: float, high: float) -> float | None:
 def split_sureness(text: str) -> tuple[str, float | None]:
     """Return a text without the words at its end that say how sure its writer is, and that share; None without such words."""
     sure = PATTERNS["sureness"].search(text)
-    share = None if sure is None else read_share(sure["share"] or sure["of"], 0, 1)
-    return (text, None) if sure is None or share is None else (text[: sure.start()].rstrip(), share)
+    if sure is None:
+        return text, None
+    share = read_share(sure["share"] or sure["of"], 0, 1)
+    if share is None:
+        return text, None
+    return text[: sure.start()].rstrip(), share
 
 
 def _is_percent(text: str) -> bool:
@@ -354,34 +383,52 @@ def _read_number(value: object) -> float | None:
     if numbers and stated is None:
         return None
     if len(numbers) == 2:
-        return numbers[0] / numbers[1] if numbers[1] in _SCALES else None
+        amount, scale = numbers
+        return amount / scale if scale in _SCALES else None
     if len(numbers) == 1:
-        return numbers[0] / 100 if _is_percent(text) else numbers[0]
+        return _divide_percent(numbers[0], text)
     if (degree := DEGREES.get(normalize_label(text))) is not None:
         return degree
     spelled = _read_spelled(text)
     if spelled is None:
         return None
-    return spelled / 100 if _is_percent(text) else spelled
+    return _divide_percent(spelled, text)
+
+
+def _divide_percent(number: float, text: str) -> float:
+    """Return the share that a number is, where its text says that it is a percentage."""
+    if _is_percent(text):
+        return number / 100
+    return number
 
 
 def _read_spelled(text: str) -> float | None:
     """Return a number in words: "three", "eighty-five percent", "zero point eight", "三"."""
-    words = [
-        each
-        for each in re.split(r"[\s-]+", normalize_label(text).strip(" .。#第条号"))
-        if each not in {"percent", "line"}
-    ]
+    plain = normalize_label(text).strip(" .。#第条号")
+    words = [each for each in re.split(r"[\s-]+", plain) if each not in {"percent", "line"}]
     if len(words) == 1 and words[0] in CHINESE_DIGITS and len(words[0]) == 1:
         return float(CHINESE_DIGITS.index(words[0]))
     if "point" in words:
         at = words.index("point")
-        whole, digits = _add_words(words[:at]), [_add_words([each]) for each in words[at + 1 :]]
-        if whole is None or not digits or any(each is None or each > 9 for each in digits):
+        whole, digits = _add_words(words[:at]), _join_digits(words[at + 1 :])
+        if whole is None or not digits:
             return None
-        return float(f"{whole}.{''.join(str(each) for each in digits)}")
+        return float(f"{whole}.{digits}")
     total = _add_words(words)
-    return None if total is None else float(total)
+    if total is None:
+        return None
+    return float(total)
+
+
+def _join_digits(words: Sequence[str]) -> str:
+    """Return the digits that words spell, each of them one; empty if one is none."""
+    digits = ""
+    for word in words:
+        digit = _add_words([word])
+        if digit is None or digit > 9:
+            return ""
+        digits += str(digit)
+    return digits
 
 
 def _add_words(words: Sequence[str]) -> int | None:

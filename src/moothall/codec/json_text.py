@@ -98,51 +98,55 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> Parsed
     text = _NO_ANSWER.sub(lambda hit: f"{hit[0][:-1]}(", text)
     start = text.find("{")
     if start < 0:
-        fields: dict[str, object] = {
-            name: value for name, value in _list_marked_fields(text) if fold_name(name) in names
-        }
-        lines = [
-            [part.strip(" *-") for part in _COLON.split(line, 1)]
-            for line in text.splitlines()
-            if line.strip()
-        ]
-        named: dict[str, object] = {
-            name: value[0] for name, *value in lines if value and fold_name(name) in names
-        }
-        fields = fields or (named if len(named) == len(lines) > 1 else {})
+        fields = _find_marked_fields(text, names) or _find_fields_by_line(text, names)
         return ParsedObject(fields=fields, broken=text) if fields else None
     objects, doubled = _list_objects(text, start)
     if objects:
         return ParsedObject(fields=choose_object(objects, names, seat), doubled=tuple(doubled))
-    fences = [fence[1] for fence in _FENCE.finditer(text) if "{" in fence[1]]
-    source = fences[-1] if fences else text
+    source = text
+    for fence in _FENCE.finditer(text):
+        if "{" in fence[1]:
+            source = fence[1]
     return _repair(source[source.find("{") :])
+
+
+def _find_marked_fields(text: str, names: Container[str]) -> dict[str, object]:
+    return {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
+
+
+def _find_fields_by_line(text: str, names: Container[str]) -> dict[str, object]:
+    """Return the fields of a text in which each line is a known name, a colon and a value; empty if one is not."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    fields: dict[str, object] = {}
+    for line in lines:
+        name, *value = [part.strip(" *-") for part in _COLON.split(line, 1)]
+        if value and fold_name(name) in names:
+            fields[name] = value[0]
+    if len(fields) != len(lines) or len(lines) < 2:
+        return {}
+    return fields
 
 
 def find_list(text: str) -> list[object] | None:
     """Return the JSON list that a whole text is, in a fence or without one; None if it is none."""
     fence = _FENCE.fullmatch(text.strip())
-    decoded = _decode((fence[1] if fence else text).strip())
+    if fence is not None:
+        text = fence[1]
+    decoded = _decode(text.strip())
     return decoded if isinstance(decoded, list) else None
 
 
 def find_list_of(schema: Schema, objects: Sequence[dict[str, object]]) -> str:
     """Return the needed list that these objects are items of, where an answer is that list alone; empty if there is none."""
     fields: Mapping[str, Schema] = schema.get("properties", {})
-    items = {
-        name: fields[name].get("items", {}).get("properties", {})
-        for name in schema.get("required", ())
-    }
     names, root = [fold_names(each) for each in objects], fold_names(fields)
-    is_apart = not any(root & given for given in names) and not any(list_owners(objects))
-    return next(
-        (
-            name
-            for name, of in items.items()
-            if is_apart and all(fold_names(of) & given for given in names)
-        ),
-        "",
-    )
+    if any(root & given for given in names) or any(list_owners(objects)):
+        return ""
+    for name in schema.get("required", ()):
+        of_item = fold_names(fields[name].get("items", {}).get("properties", {}))
+        if all(of_item & given for given in names):
+            return str(name)
+    return ""
 
 
 def choose_object(
@@ -154,34 +158,34 @@ def choose_object(
     """
     owners = list_owners(objects)
     if seat and len({*owners} - {""}) > 1:
-        own = [
-            each
-            for each, owner in zip(objects, owners, strict=True)
-            if owner.casefold() == seat.casefold()
-        ]
-        if not own:
+        objects = [each for each in objects if _find_owner(each).casefold() == seat.casefold()]
+        if not objects:
             raise BadAnswer(f"it answers for several seats, and {seat} is not one of them")
-        objects = own
     return max(reversed(objects), key=lambda each: sum(fold_name(key) in names for key in each))
 
 
 def list_owners(objects: Iterable[Mapping[str, object]]) -> list[str]:
     """Return the seat that each object names as its own; empty where it names none."""
-    return [
-        next((str(each[key]) for key in each if fold_name(key) in _OWNERS), "") for each in objects
-    ]
+    return [_find_owner(each) for each in objects]
+
+
+def _find_owner(fields: Mapping[str, object]) -> str:
+    for name, value in fields.items():
+        if fold_name(name) in _OWNERS:
+            return str(value)
+    return ""
 
 
 def _list_marked_fields(text: str) -> list[tuple[str, str]]:
     """Return the fields of a text that is XML, a table of names and values, or a table with a row of names and one of values."""
     if tags := _TAG.findall(text):
         return [(name, value.strip()) for name, value in tags]
-    rows = [
-        [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]
-        for line in text.splitlines()
-        if "|" in line
-    ]
-    rows = [cells for cells in rows if any(cell.strip("-: ") for cell in cells)]
+    rows: list[list[str]] = []
+    for line in text.splitlines():
+        cells = [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]
+        # A row of marks alone divides the others.
+        if "|" in line and any(cell.strip("-: ") for cell in cells):
+            rows.append(cells)
     if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 2:
         return list(zip(*rows, strict=True))
     return [(cells[0], cells[1]) for cells in rows if len(cells) == 2]

@@ -104,9 +104,9 @@ class LenientParser:
 
     def normalize(self, value: object) -> object:
         """Bring decoded JSON into the schema; raises BadAnswer with what was expected."""
-        objects = (
-            [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-        )
+        objects = []
+        if isinstance(value, list):
+            objects = [each for each in value if isinstance(each, dict)]
         if objects and (name := find_list_of(_choose_branch(self.schema, None), objects)):
             self._notes.add("read", name, "[…]")
             value = {name: value}
@@ -160,25 +160,8 @@ class LenientParser:
             if name == words:
                 said[name] = text.strip()
             elif _is_choice_of_words(field):
-                option = (
-                    PositionRead(field["enum"][0])
-                    if len(field["enum"]) == 1
-                    else values.find_allowed(text, field["enum"])
-                )
-                if option is None and PASS in field["enum"] and self._repeats_answer(text):
-                    # It says nothing of what others said; its word stands beside the pass.
-                    self._notes.add("read", name, text, PASS)
-                    said[name] = PASS
-                    continue
-                if option is None:
-                    raise BadAnswer(
-                        f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}"
-                    )
+                option = self._read_choice_in_words(name, field["enum"], text)
                 said[name] = option.value
-                if len(field["enum"]) > 1 and is_sentence(
-                    text, build_choices(tuple(map(str, field["enum"])))
-                ):
-                    self._notes.add("words", name, text, option.value)
                 if option.condition and _CONDITION in fields:
                     said[_CONDITION] = option.condition
             elif (
@@ -199,6 +182,23 @@ class LenientParser:
         if words is not None:
             said.setdefault(words, text.strip())
         return said
+
+    def _read_choice_in_words(self, name: str, allowed: Sequence[str], text: str) -> PositionRead:
+        """Return the choice in words without JSON, the only one without looking; raises BadAnswer."""
+        if len(allowed) == 1:
+            return PositionRead(allowed[0])
+        option = values.find_allowed(text, allowed)
+        if option is None and PASS in allowed and self._repeats_answer(text):
+            # It says nothing of what others said; its word stands beside the pass.
+            self._notes.add("read", name, text, PASS)
+            return PositionRead(PASS)
+        if option is None:
+            raise BadAnswer(
+                f"a JSON object was expected, or words that begin with one of: {', '.join(allowed)}"
+            )
+        if is_sentence(text, build_choices(tuple(map(str, allowed)))):
+            self._notes.add("words", name, text, option.value)
+        return option
 
     def _repeats_answer(self, text: str) -> bool:
         """Whether a text is an answer to the question of the meeting, and nothing else."""
@@ -282,10 +282,12 @@ class LenientParser:
         """Keep what of a list could not be read; raises BadAnswer where nothing of it could."""
         if unread and not items:
             raise BadAnswer(unread[0].why)
-        over = items[most:] if most is not None else ()
-        cut = [UnreadItem(given=each, why=f"{path}: more than {most} items") for each in over]
         # A list may be read twice, until its place is known: the last time counts.
-        self._unread[path] = [*unread, *cut]
+        self._unread[path] = [*unread]
+        if most is not None:
+            for each in items[most:]:
+                cut = UnreadItem(given=each, why=f"{path}: more than {most} items")
+                self._unread[path].append(cut)
 
     def _read_object(
         self, schema: Schema, value: object, path: str, depth: int
@@ -360,7 +362,9 @@ class LenientParser:
         """Return the object that holds the fields: unwrapped from a list, from text, or from one object around it."""
         value = value[0] if isinstance(value, list) and len(value) == 1 else value
         if isinstance(value, str):
-            inner = self._find_object(value) if "{" in value else None
+            inner = None
+            if "{" in value:
+                inner = self._find_object(value)
             if inner is None and len(required) == 1 and value.strip():
                 # One word where an object with one needed field was expected.
                 self._notes.add("read", values.join_path(path, required[0]), value)
@@ -373,7 +377,8 @@ class LenientParser:
         wrapped = find_wrapped(fields, value, self.seat)
         if wrapped is not None:
             self._notes.add("read", path, dict.fromkeys(value, "…"))
-        return {str(key): each for key, each in (value if wrapped is None else wrapped).items()}
+            value = wrapped
+        return {str(key): each for key, each in value.items()}
 
     def _match_names(
         self, fields: Mapping[str, Schema], value: dict[str, object], path: str
@@ -383,12 +388,10 @@ class LenientParser:
         given: dict[str, object] = {}
         extra: dict[str, object] = {}
         for key, each in value.items():
-            folded = values.fold_name(key)
-            name = (
-                key
-                if key in fields
-                else spellings.get(folded) or spellings.get(folded.removesuffix("s"))
-            )
+            name: str | None = key
+            if key not in fields:
+                folded = values.fold_name(key)
+                name = spellings.get(folded) or spellings.get(folded.removesuffix("s"))
             if name is None or (name in given and name != key):
                 extra[key] = each
                 continue
@@ -402,10 +405,11 @@ class LenientParser:
     ) -> None:
         """Take the words behind a choice that say how sure its writer is for the confidence: "redis, 90% sure"."""
         for name, value in [*given.items()]:
-            is_choice = isinstance(value, str) and (
-                name == "choice" or _is_choice_of_words(fields[name])
-            )
-            rest, share = values.split_sureness(str(value)) if is_choice else ("", None)
+            if not isinstance(value, str):
+                continue
+            if name != "choice" and not _is_choice_of_words(fields[name]):
+                continue
+            rest, share = values.split_sureness(value)
             if rest and share is not None:
                 self._notes.add("read", values.join_path(path, name), value, rest)
                 given[name] = rest
@@ -451,7 +455,9 @@ class LenientParser:
     def _replace_word(self, name: str, value: object, where: str) -> object:
         """Return the listed word that a value means, where the protocol knows what people write in its place."""
         reader = self.readers.get(name)
-        word = reader(value) if reader is not None and isinstance(value, str) else None
+        if reader is None or not isinstance(value, str):
+            return value
+        word = reader(value)
         if word is None or word == value:
             return value
         self._notes.add("read", where, value, word)
@@ -481,16 +487,10 @@ class LenientParser:
             del extra[key]
             self._notes.add("read", where, f"{key}: {each}")
             return value
-        item = (
-            field.get("items", {}).get("properties", {})
-            if field.get("type") == "array" and given is None
-            else {}
-        )
-        inner = {
-            key: each
-            for key, each in extra.items()
-            if values.fold_name(key) in values.fold_names(item)
-        }
+        if field.get("type") != "array" or given is not None:
+            return values.NOT_GIVEN
+        names = values.fold_names(field.get("items", {}).get("properties", {}))
+        inner = {key: each for key, each in extra.items() if values.fold_name(key) in names}
         if not inner:
             return values.NOT_GIVEN
         before = len(self.notes)
@@ -510,11 +510,9 @@ class LenientParser:
         if not allowed or not _is_choice_of_words(field):
             return values.NOT_GIVEN
         for key, each in others.items():
-            choice = (
-                values.find_allowed(each, allowed)
-                if key != name and isinstance(each, str)
-                else None
-            )
+            if key == name or not isinstance(each, str):
+                continue
+            choice = values.find_allowed(each, allowed)
             if choice is not None:
                 # What was left out of its own field is read here.
                 left_out = f"left_out {values.join_path(inside, key)} "
@@ -529,15 +527,13 @@ class LenientParser:
     def _infer_field(self, where: str, name: str, others: Mapping[str, object]) -> object:
         """Find a needed value in what else was said, where the protocol knows how."""
         # Whoever sends an answer from outside is told what it lacks.
-        inferred = None if self.infer is None or self.is_strict else self.infer(name, others)
+        if self.infer is None or self.is_strict:
+            return values.NOT_GIVEN
+        inferred = self.infer(name, others)
         if inferred is None:
             return values.NOT_GIVEN
-        self._notes.add(
-            "words",
-            where,
-            next((each for each in others.values() if isinstance(each, str)), values.NOT_GIVEN),
-            inferred,
-        )
+        texts = (each for each in others.values() if isinstance(each, str))
+        self._notes.add("words", where, next(texts, values.NOT_GIVEN), inferred)
         return inferred
 
     def _add_condition(
@@ -550,32 +546,25 @@ class LenientParser:
         """Add the condition of "support, if the tests pass"; a support beside a condition is the conditional one (M-2)."""
         if _CONDITION not in fields:
             return
-        forms = {name: fields[name].get("anyOf", (fields[name],)) for name in read}
-        allowed = {
-            name: [value for form in each for value in form.get("enum", ())]
-            for name, each in forms.items()
-        }
         if read.get(_CONDITION):
-            for name in [name for name, value in read.items() if value == "support"]:
-                conditional = next(
-                    (value for value in allowed[name] if str(value).startswith(_CONDITION)),
-                    "support",
-                )
-                if conditional != "support":
-                    self._notes.add(
-                        "read", values.join_path(path, name), f"support, {_CONDITION}", conditional
-                    )
-                read[name] = conditional
+            for name, value in [*read.items()]:
+                if value != "support":
+                    continue
+                conditional = _find_conditional(_list_allowed(fields[name]))
+                if conditional is not None:
+                    where = values.join_path(path, name)
+                    self._notes.add("read", where, f"support, {_CONDITION}", conditional)
+                    read[name] = conditional
             return
         for name, value in read.items():
-            word = given.get(name)
+            word, allowed = given.get(name), _list_allowed(fields[name])
             if (
                 isinstance(word, str)
                 and isinstance(value, str)
                 and value.startswith(_CONDITION)
-                and allowed[name]
+                and allowed
             ):
-                choice = values.find_allowed(word, allowed[name])
+                choice = values.find_allowed(word, allowed)
                 if choice is not None and choice.condition:
                     where = values.join_path(path, _CONDITION)
                     read[_CONDITION] = values.read_text(
@@ -584,61 +573,78 @@ class LenientParser:
                     return
 
 
+def _list_allowed(schema: Schema) -> list[object]:
+    """Return the values that a field may have in any of its forms; none where they are not listed."""
+    allowed: list[object] = []
+    for form in schema.get("anyOf", (schema,)):
+        allowed += form.get("enum", ())
+    return allowed
+
+
+def _find_conditional(allowed: Sequence[object]) -> object | None:
+    """Return the choice that is a support with a condition."""
+    for value in allowed:
+        if str(value).startswith(_CONDITION):
+            return value
+    return None
+
+
 def _is_choice_of_words(schema: Schema) -> bool:
     return "enum" in schema and all(isinstance(each, str) for each in schema["enum"])
 
 
 def _names_nothing(schema: Schema, value: object) -> bool:
     """Whether an object refers by number to something that is not there."""
+    if not isinstance(value, dict):
+        return False
     rows: Mapping[str, Schema] = schema.get("properties", {})
-    listed = {
-        name: row["enum"]
-        for name, row in rows.items()
-        if "enum" in row and not _is_choice_of_words(row)
-    }
-    return isinstance(value, dict) and any(
-        values.read_integer(value.get(name)) not in numbers for name, numbers in listed.items()
-    )
+    for name, row in rows.items():
+        if "enum" not in row or _is_choice_of_words(row):
+            continue
+        if values.read_integer(value.get(name)) not in row["enum"]:
+            return True
+    return False
 
 
 def _find_one_text(schema: Schema) -> str | None:
     """Return the one text that an object needs; None if it needs more."""
-    needed = schema.get("required", ())
-    return (
-        needed[0]
-        if len(needed) == 1 and values.is_free_text(schema["properties"][needed[0]])
-        else None
-    )
+    needed: Sequence[str] = schema.get("required", ())
+    if len(needed) != 1 or not values.is_free_text(schema["properties"][needed[0]]):
+        return None
+    return needed[0]
 
 
 def _name_items(item: Schema, value: object) -> list[object] | None:
     """Return items that were given by their number, as keys or on a line each; None if they were not."""
     fields, required = item.get("properties", {}), item.get("required", ())
     key = next(
-        (
-            name
-            for name in required
-            if all(isinstance(each, int) for each in fields[name].get("enum", [""]))
-        ),
-        None,
+        (name for name in required if values.are_integers(fields[name].get("enum", [""]))), None
     )
     choices = [name for name, schema in fields.items() if _is_choice_of_words(schema)]
     rest = [name for name in required if name != key] or choices
     if key is None or len(rest) != 1:
         return None
     if isinstance(value, Mapping) and not values.fold_names(value) & values.fold_names(fields):
-        return [
-            {key: name, **each} if isinstance(each, Mapping) else {key: name, rest[0]: each}
-            for name, each in value.items()
-        ]
-    value = _ITEM_END.split(value.strip()) if isinstance(value, str) else value
+        rows: list[object] = []
+        for name, each in value.items():
+            others = each if isinstance(each, Mapping) else {rest[0]: each}
+            rows.append({key: name, **others})
+        return rows
+    if isinstance(value, str):
+        value = _ITEM_END.split(value.strip())
     if not isinstance(value, list | tuple) or not any(isinstance(each, str) for each in value):
         return None
-    marks = [_NUMBERED.match(each) if isinstance(each, str) else None for each in value]
-    return [
-        each if mark is None else {key: mark[1], rest[0]: mark[2]}
-        for each, mark in zip(value, marks, strict=True)
-    ]
+    return [_name_line(each, key, rest[0]) for each in value]
+
+
+def _name_line(item: object, key: str, name: str) -> object:
+    """Return an item that is a numbered line with its number and its words by name; any other unchanged."""
+    if not isinstance(item, str):
+        return item
+    mark = _NUMBERED.match(item)
+    if mark is None:
+        return item
+    return {key: mark[1], name: mark[2]}
 
 
 def _takes_empty(schema: Schema, value: object) -> bool:
@@ -662,12 +668,15 @@ def _choose_branch(schema: Schema, value: object) -> Schema:
     given: dict[str, object] = value if isinstance(value, dict) else {}
 
     def count_matches(branch: Schema) -> int:
-        choices = {
-            name: each["enum"]
-            for name, each in branch.get("properties", {}).items()
-            if "enum" in each and name in given
-        }
-        return sum(1 if given[name] in allowed else -1 for name, allowed in choices.items())
+        matches = 0
+        for name, each in branch.get("properties", {}).items():
+            if "enum" not in each or name not in given:
+                continue
+            if given[name] in each["enum"]:
+                matches += 1
+            else:
+                matches -= 1
+        return matches
 
     branch: Schema = max(branches, key=count_matches)
     return branch
@@ -675,8 +684,7 @@ def _choose_branch(schema: Schema, value: object) -> Schema:
 
 def _list_field_names(schema: Schema) -> set[str]:
     """Return the folded names of all fields, in any form of the answer."""
-    return {
-        values.fold_name(name)
-        for branch in schema.get("anyOf", [schema])
-        for name in branch.get("properties", {})
-    }
+    names: set[str] = set()
+    for branch in schema.get("anyOf", [schema]):
+        names |= values.fold_names(branch.get("properties", {}))
+    return names

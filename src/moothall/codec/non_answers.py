@@ -84,9 +84,9 @@ def check_echo(
         is_hint = bool(text.strip()) and (
             plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"}
         )
-        names = (
-            fold_names(properties) if is_free_text(properties.get(name, {})) else {fold_name(name)}
-        )
+        names = {fold_name(name)}
+        if is_free_text(properties.get(name, {})):
+            names = fold_names(properties)
         # Where words are asked for, no name of a field is shown.
         is_name = brief.form.form == "json" and fold_name(text) in names
         # A direction is a name, and the task itself is one.
@@ -125,11 +125,13 @@ def _iterate_worded(
         return
     asked: Mapping[str, Schema] | None = schema.get("properties")
     for key, each in value.items():
-        is_asked = str(key) in asked if asked is not None else depth > 0
-        if isinstance(each, str) and not is_asked:
-            continue
-        inner = asked.get(str(key), {}) if asked is not None else {}
-        yield from _iterate_worded(each, inner, str(key), depth + 1)
+        inner: Schema = {}
+        is_asked = depth > 0
+        if asked is not None:
+            inner = asked.get(str(key), {})
+            is_asked = str(key) in asked
+        if is_asked or not isinstance(each, str):
+            yield from _iterate_worded(each, inner, str(key), depth + 1)
 
 
 def _lists_words(schema: Schema) -> bool:
@@ -169,20 +171,18 @@ def _repeats_prompt(brief: Brief, lines: Sequence[str], prompt: str, text: str) 
     headings = _fold_lines(
         [line for line in text.splitlines() if line.removeprefix(FENCE).lstrip().startswith("#")]
     )
-    repeated = [
-        each
-        for each in sentences
-        if len(each) >= MIN_ECHO_LENGTH and each in spoken - own - headings
-    ]
-    return bool(repeated) and all(each in spoken | quoted | {topic} for each in sentences)
+    echoes = spoken - own - headings
+    if not any(len(each) >= MIN_ECHO_LENGTH and each in echoes for each in sentences):
+        return False
+    return set(sentences) <= spoken | quoted | {topic}
 
 
 def _fold_lines(lines: Sequence[str]) -> set[str]:
     """Return what lines and their sentences say, in the form in which they are compared."""
-    return {
-        *map(_fold_line, lines),
-        *(each for line in lines for each in _list_sentences(line)),
-    } - {""}
+    folded = set(map(_fold_line, lines))
+    for line in lines:
+        folded.update(_list_sentences(line))
+    return folded - {""}
 
 
 def _list_sentences(text: str) -> list[str]:
@@ -281,12 +281,19 @@ def check_beside(
         if str(value) in _LABELS:
             _check_side(name, text, label=f"{label} = {value}", side=_LABELS[str(value)])
     if options and isinstance(chosen := fields.get("choice"), str) and chosen:
-        side = next(
-            (each for each in options if normalize_label(each) == normalize_label(chosen)), chosen
-        )
+        side = _find_option(options, chosen)
         _check_side(
             name, text, label=f"choice = {chosen}", side=side, choices=build_choices(options)
         )
+
+
+def _find_option(options: tuple[str, ...], chosen: str) -> str:
+    """Return the option that was chosen, as the meeting writes it; the chosen words where it is none."""
+    label = normalize_label(chosen)
+    for option in options:
+        if normalize_label(option) == label:
+            return option
+    return chosen
 
 
 _DENIED: Final = PATTERNS["denied"]
@@ -298,12 +305,11 @@ def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:
     """Return what follows the first clause of a sentence, if that says nothing of the choice; else an empty text."""
     head, *tail = _CLAUSE_END.split(sentence, 1)
     # "Write it down, then I support it": what follows depends on the first clause.
-    is_led = (
-        bool(tail)
-        and not _DEPENDS.match(tail[0].strip())
-        and (is_silent(head, choices) or PATTERNS["taken_back"].fullmatch(head))
-    )
-    return tail[0].strip() if is_led else ""
+    if not tail or _DEPENDS.match(tail[0].strip()):
+        return ""
+    if is_silent(head, choices) or PATTERNS["taken_back"].fullmatch(head):
+        return tail[0].strip()
+    return ""
 
 
 def _check_side(
@@ -359,7 +365,9 @@ def find_yes_or_no(rules: AnswerRules, said: object) -> str:
         decided = getattr(said, "decision", None)
         label = str(getattr(said, "text", "") or getattr(said, "position", ""))
         label = label or str(getattr(decided, "text", ""))
-    return label if len(label) <= MAX_LABEL_LENGTH and is_yes_or_no(label) else ""
+    if len(label) > MAX_LABEL_LENGTH or not is_yes_or_no(label):
+        return ""
+    return label
 
 
 def drop_choice_label(said: T) -> T:

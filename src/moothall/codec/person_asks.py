@@ -46,8 +46,12 @@ def read_confidence(text: str, choices: Sequence[PersonChoice]) -> str | None:
     """Return a confidence: one of the words, or a share such as 0.8, 80% or "eighty percent"; None for anything else."""
     # 1, 2 and 3 are the lines of the list.
     chosen = read_choice(text, choices)
-    share = read_share(text, 0, 1) if chosen is None else None
-    return chosen if share is None else f"{share:g}"
+    if chosen is not None:
+        return chosen
+    share = read_share(text, 0, 1)
+    if share is None:
+        return None
+    return f"{share:g}"
 
 
 def read_numbers(text: str, step: PersonStep) -> str | None:
@@ -55,32 +59,37 @@ def read_numbers(text: str, step: PersonStep) -> str | None:
     typed = [read_integer(part) for part in split_numbers(text)]
     if not typed or (step.kind != "numbers" and len(typed) > 1):
         return None
-    known = [number for number in typed if number is not None and number in step.numbers]
-    return " ".join(map(str, known)) if len(known) == len(typed) else None
+    if any(number not in step.numbers for number in typed):
+        return None
+    return " ".join(map(str, typed))
 
 
 def read_step(step: PersonStep, text: str) -> str | None:
     """Return the value of what was typed for one question; None if it is not an answer to it."""
     match step.kind:
         case "position":
-            choice = read_choice(text, step.choices)
-            if choice is not None:
-                return choice
-            position = find_choice(text, step.choices)
-            # "Yes, if …" typed at the list: the condition would be lost, so that the list is shown again.
-            return (
-                position.value
-                if position is not None and not position.condition and len(text) < 40
-                else None
-            )
+            return _read_position(text, step.choices)
+        case "option" if step.choices:
+            return read_option(text, step.choices)
         case "option":
-            return read_option(text, step.choices) if step.choices else text.strip()
+            return text.strip()
         case "confidence":
             return read_confidence(text, step.choices)
         case "number" | "numbers" | "reference":
             return read_numbers(text, step)
         case "text":
             return text.strip() or None
+
+
+def _read_position(text: str, choices: Sequence[PersonChoice]) -> str | None:
+    choice = read_choice(text, choices)
+    if choice is not None:
+        return choice
+    position = find_choice(text, choices)
+    # "Yes, if …" typed at the list: the condition would be lost, so that the list is shown again.
+    if position is None or position.condition or len(text) >= 40:
+        return None
+    return position.value
 
 
 def is_read_from_words(step: PersonStep, text: str) -> bool:
@@ -95,11 +104,14 @@ def is_read_from_words(step: PersonStep, text: str) -> bool:
 
 def suggest_choice(text: str, choices: Sequence[PersonChoice]) -> str:
     """Return the choice that a mistyped word is nearest to; empty if none is near."""
-    known = {
-        normalize_label(word): choice.text for choice in choices for word in list_words(choice)
-    }
+    known: dict[str, str] = {}
+    for choice in choices:
+        for word in list_words(choice):
+            known[normalize_label(word)] = choice.text
     near = difflib.get_close_matches(normalize_label(text)[:60], known, n=1, cutoff=0.7)
-    return known[near[0]] if near else ""
+    if not near:
+        return ""
+    return known[near[0]]
 
 
 def read_plain_answer(person: PersonAsk, text: str) -> object:
@@ -123,25 +135,38 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         raise BadAnswer(f"the answer is empty; expected {describe_plain_answer(person)}")
     if not person.steps:
         return person.build({})
-    sure = next((step.key for step in person.steps if step.kind == "confidence"), "")
-    rest, share = split_sureness(said)
-    said, answers = (
-        (rest, {sure: f"{share:g}"}) if sure and share is not None else (said, dict[str, str]())
-    )
-    groups = list(dict.fromkeys(step.group for step in person.steps))
+    said, answers = _take_sureness(person, said)
+    groups: dict[str, list[PersonStep]] = {}
+    for step in person.steps:
+        groups.setdefault(step.group, []).append(step)
     items = [group for group in groups if group]
     parts = _split_items(said, items)
     if len(items) > 1 and not parts:
-        step = next(step for step in person.steps if step.group)
-        choice = find_choice(said, step.choices) if step.kind == "position" else None
+        step = groups[items[0]][0]
         # A text that names no item takes no position on any: only an abstention is about all of them.
-        if choice is None or choice.value != "abstain":
+        if not _is_abstention(step, said):
             raise BadAnswer(_explain_missing(person, step))
         parts = dict.fromkeys(items, said)
-    for group in groups:
-        part = parts.get(group, "" if group else said)
-        _read_group(person, [step for step in person.steps if step.group == group], part, answers)
+    parts.setdefault("", said)
+    for group, steps in groups.items():
+        _read_group(person, steps, parts.get(group, ""), answers)
     return person.build(answers)
+
+
+def _take_sureness(person: PersonAsk, text: str) -> tuple[str, dict[str, str]]:
+    """Return a text without the words that say how sure its writer is, and the answer that they are to the question for it."""
+    sure = next((step.key for step in person.steps if step.kind == "confidence"), "")
+    rest, share = split_sureness(text)
+    if not sure or share is None:
+        return text, {}
+    return rest, {sure: f"{share:g}"}
+
+
+def _is_abstention(step: PersonStep, text: str) -> bool:
+    if step.kind != "position":
+        return False
+    choice = find_choice(text, step.choices)
+    return choice is not None and choice.value == "abstain"
 
 
 def find_command(person: PersonAsk, text: str) -> object | None:
@@ -157,25 +182,25 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
     """Split a text that answers several questions, one on each line that begins with the number of its item."""
     if len(groups) == 1:
         item = _ITEM.match(text)
-        return {
-            groups[0]: text[item.end() :] if item is not None and item[1] == groups[0] else text
-        }
-    parts: dict[str, str] = {}
+        if item is not None and item[1] == groups[0]:
+            text = text[item.end() :]
+        return {groups[0]: text}
+    if groups:
+        numbers = "|".join(map(re.escape, groups))
+        text = re.sub(rf"[,;，；]\s*(?=#?(?:{numbers})\b)", "\n", text)
+    lines: dict[str, list[str]] = {}
     current = ""
-    text = (
-        re.sub(rf"[,;，；]\s*(?=#?(?:{'|'.join(map(re.escape, groups))})\b)", "\n", text)
-        if groups
-        else text
-    )
     for line in map(str.strip, text.splitlines()):
+        words = line
         item = _ITEM.match(line)
-        number = item[1] if item else ""
-        is_next = item is not None and number in groups
-        current = number if is_next else current
-        words = line[item.end() :] if item is not None and is_next else line
+        if item is not None and item[1] in groups:
+            current = item[1]
+            words = line[item.end() :]
         if current:
-            parts[current] = f"{parts[current]}\n{words}" if current in parts else words
-    return parts or {
+            lines.setdefault(current, []).append(words)
+    if lines:
+        return {group: "\n".join(words) for group, words in lines.items()}
+    return {
         str(number): words for number, words in split_by_line_number(text) if str(number) in groups
     }
 
@@ -188,20 +213,21 @@ def _read_group(
         value = ""
         match step.kind:
             case "position":
-                choice = find_choice(text, step.choices) if text else None
-                if choice is not None:
+                choice = find_choice(text, step.choices)
+                if text and choice is not None:
                     value = choice.value
                     answers[build_key(CONDITION, step.group)] = choice.condition
                     is_read = read_choice(text, step.choices) is not None
             case "option":
-                option = find_choice(text, step.choices) if text else None
-                if option is not None:
+                option = find_choice(text, step.choices)
+                if text and option is not None:
                     value = option.value
                     answers[build_key(CONDITION, step.group)] = option.condition
                 is_read = is_read or read_choice(text, step.choices) is not None
             case "reference":
                 number = _ENTRY.search(text)
-                value = number[1] if number and int(number[1]) in step.numbers else ""
+                if number is not None and int(number[1]) in step.numbers:
+                    value = number[1]
             case "text" if step.name == CONDITION:
                 continue
             case "text" if (step.is_long or step.name == WHY) and not is_read and text:
@@ -233,13 +259,12 @@ def describe_plain_answer(person: PersonAsk) -> str:
     )
     if first is not None:
         listed = " | ".join(choice.text for choice in first.choices)
-        several = len({step.group for step in person.steps if step.group}) > 1
-        reason = f"(a reason may follow: “{first.choices[0].text}: …”)"
-        said.append(
-            f"on a line for each number, one of: {listed}"
-            if several
-            else f"one of: {listed} {reason}"
-        )
+        groups = {step.group for step in person.steps if step.group}
+        if len(groups) > 1:
+            said.append(f"on a line for each number, one of: {listed}")
+        else:
+            reason = f"(a reason may follow: “{first.choices[0].text}: …”)"
+            said.append(f"one of: {listed} {reason}")
     elif person.steps:
         said.append("words of yours")
     said += [f"{command.word} ({command.text})" for command in person.commands]
@@ -307,16 +332,18 @@ def _find_plain_type(kind: dict[str, Any]) -> dict[str, Any] | None:
     for choice in kind.get("anyOf", []):
         if choice.get("type") != "null":
             return _find_plain_type(choice)
+    is_nested = kind.get("type") == "object"
     if kind.get("type") == "array":
-        return kind if kind.get("items", {}).get("type") == "string" else None
-    return None if kind.get("type") == "object" else kind
+        is_nested = kind.get("items", {}).get("type") != "string"
+    return None if is_nested else kind
 
 
 def _build_step(
     words: DerivedPersonText, name: str, kind: dict[str, Any], *, is_needed: bool
 ) -> PersonStep:
     shown = name.replace("_", " ")
-    text = (words.field if is_needed else words.optional).format(name=shown)
+    template = words.field if is_needed else words.optional
+    text = template.format(name=shown)
     if "enum" in kind:
         choices = tuple(PersonChoice(value=str(value), text=str(value)) for value in kind["enum"])
         return PersonStep(name=name, text=text, choices=choices, kind="option", is_needed=is_needed)
@@ -335,11 +362,9 @@ def _build_step(
             )
         case "number" | "integer":
             low, high = kind.get("minimum"), kind.get("maximum")
-            bounds = (
-                words.between.format(low=low, high=high)
-                if low is not None and high is not None
-                else ""
-            )
+            bounds = ""
+            if low is not None and high is not None:
+                bounds = words.between.format(low=low, high=high)
             return PersonStep(
                 name=name, text=words.number.format(name=shown, bounds=bounds), is_needed=is_needed
             )
@@ -359,13 +384,13 @@ def _convert(kind: dict[str, Any], typed: str) -> object:
             return typed == "yes"
         case "array":
             return [line.strip() for line in typed.splitlines() if line.strip()]
-        case "number" | "integer":
-            try:
-                return float(typed) if kind["type"] == "number" else int(typed)
-            except ValueError:
-                return typed
-        case _:
-            return typed
+        case "number":
+            with suppress(ValueError):
+                return float(typed)
+        case "integer":
+            with suppress(ValueError):
+                return int(typed)
+    return typed
 
 
 def find_alternative(rules: AnswerRules, text: str) -> object | None:
@@ -376,7 +401,9 @@ def find_alternative(rules: AnswerRules, text: str) -> object | None:
     asked = _ASK.fullmatch(text.strip())
     if asked is not None:
         return {instead.field: {"to": asked["to"], "question": asked["question"].strip()}}
-    return text if parse_alternative(rules.form, instead, text) is not None else None
+    if parse_alternative(rules.form, instead, text) is None:
+        return None
+    return text
 
 
 def interpret_plain_text(rules: AnswerRules, raw: object) -> object:
@@ -391,11 +418,9 @@ def interpret_plain_text(rules: AnswerRules, raw: object) -> object:
         return alternative
     if not issubclass(rules.form.shape, FromText):
         person = build_person_ask(rules)
-        return (
-            raw
-            if extract_object(raw) is not None
-            else _keep_words(person, raw, read_plain_answer(person, raw))
-        )
+        if extract_object(raw) is not None:
+            return raw
+        return _keep_words(person, raw, read_plain_answer(person, raw))
     if rules.person is None:
         return raw
     # A text is its own answer, unless a choice is asked for: then it is read in the form of agents, or in words.
@@ -413,24 +438,20 @@ def find_unsaid_words(brief: Brief, raw: object) -> UnsaidWords | None:
     person = build_person_ask(brief)
     if not person.keeps_for or not person.steps:
         return None
-    if (
-        isinstance(raw, str)
-        and not raw.lstrip().startswith(_JSON_STARTS)
-        and extract_object(raw) is None
-    ):
-        is_said = (
-            raw.strip()
-            and find_command(person, raw) is None
-            and find_alternative(brief, raw) is None
-        )
-        return UnsaidWords(person.keeps_for, brief.ask.turn, raw.strip()) if is_said else None
-    return None
+    if not isinstance(raw, str) or not raw.strip():
+        return None
+    if raw.lstrip().startswith(_JSON_STARTS) or extract_object(raw) is not None:
+        return None
+    if find_command(person, raw) is not None or find_alternative(brief, raw) is not None:
+        return None
+    return UnsaidWords(person.keeps_for, brief.ask.turn, raw.strip())
 
 
 def _keep_words(person: PersonAsk, text: str, fields: object) -> object:
     """Return an answer with its words, where a choice was taken from them."""
     said = text.strip()
-    is_from_words = find_command(person, said) is None and any(
-        is_read_from_words(step, said) for step in person.steps[:1]
-    )
-    return WordedAnswer(fields=fields, words=(said,) if is_from_words else (), is_one_text=True)
+    words: tuple[str, ...] = ()
+    is_command = find_command(person, said) is not None
+    if person.steps and not is_command and is_read_from_words(person.steps[0], said):
+        words = (said,)
+    return WordedAnswer(fields=fields, words=words, is_one_text=True)

@@ -65,11 +65,9 @@ def narrow_schema(
 
     A field that may be null is described by what it is otherwise: an answer without it leaves it out.
     """
-    return (
-        _narrow(shape, required, optional, changes)
-        if changes
-        else _narrow_plain(shape, tuple(required), tuple(optional))
-    )
+    if changes:
+        return _narrow(shape, required, optional, changes)
+    return _narrow_plain(shape, tuple(required), tuple(optional))
 
 
 def _narrow(
@@ -105,7 +103,10 @@ def build_table_schema(
         if row.is_hidden or not (row.when is None or row.when(asked)):
             continue
         is_needed = row.is_needed if isinstance(row.is_needed, bool) else row.is_needed(asked)
-        (required if is_needed else optional).append(row.name)
+        if is_needed:
+            required.append(row.name)
+        else:
+            optional.append(row.name)
         if row.allow is not None:
             changes[row.name] = row.allow(asked)
     return narrow_schema(shape, required, optional, **changes)
@@ -114,10 +115,8 @@ def build_table_schema(
 def allow_values(values: Iterable[str | int]) -> dict[str, Any]:
     """Return the schema of a field with these values."""
     allowed = [*values]
-    return {
-        "type": "integer" if all(isinstance(each, int) for each in allowed) else "string",
-        "enum": allowed,
-    }
+    is_integer = all(isinstance(each, int) for each in allowed)
+    return {"type": "integer" if is_integer else "string", "enum": allowed}
 
 
 def allow_list(item: "Schema", most: int) -> dict[str, Any]:
@@ -239,21 +238,20 @@ def _describe_value(
         case "object":
             return "{…}"
         case "number" | "integer":
-            low, high = schema.get("minimum"), schema.get("maximum")
-            return hints.get(name) or (
-                ANSWER_FORM[language].number
-                if low is None or high is None
-                else f"{low:g} … {high:g}"
-            )
+            return hints.get(name) or _describe_limits(schema, language)
         case "boolean":
             return "true | false"
         case _:
             hint = hints.get(name, "…")
-            return (
-                ANSWER_FORM[language].text
-                if hint == "…"
-                else f"{ANSWER_FORM[language].text} ({hint})"
-            )
+            text = ANSWER_FORM[language].text
+            return text if hint == "…" else f"{text} ({hint})"
+
+
+def _describe_limits(schema: "Schema", language: Language) -> str:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is None or high is None:
+        return ANSWER_FORM[language].number
+    return f"{low:g} … {high:g}"
 
 
 def build_user_prompt(brief: "Brief", complaint: str | None = None) -> str:
@@ -278,11 +276,9 @@ def _turn_choices(schema: Any, turn: int) -> Any:
     turned = {key: _turn_choices(value, turn) for key, value in schema.items() if key != "enum"}
     if "enum" in schema:
         words = schema["enum"]
-        at = (
-            turn % len(words)
-            if 1 < len(words) <= MAX_SHOWN and all(isinstance(each, str) for each in words)
-            else 0
-        )
+        at = 0
+        if 1 < len(words) <= MAX_SHOWN and all(isinstance(each, str) for each in words):
+            at = turn % len(words)
         turned["enum"] = [*words[at:], *words[:at]]
     return turned
 

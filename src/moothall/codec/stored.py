@@ -55,10 +55,11 @@ def read_texts(body: bytes) -> dict[str, tuple[str, ...]]:
         fields = json.loads(body).items()
     except (ValueError, AttributeError, RecursionError) as cause:
         raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}") from cause
-    listed = ((name, value if isinstance(value, list) else [value]) for name, value in fields)
-    return {
-        name: tuple(each for each in values if isinstance(each, str)) for name, values in listed
-    }
+    texts: dict[str, tuple[str, ...]] = {}
+    for name, value in fields:
+        values = value if isinstance(value, list) else [value]
+        texts[name] = tuple(each for each in values if isinstance(each, str))
+    return texts
 
 
 class FactCodec:
@@ -88,7 +89,9 @@ class FactCodec:
         for kind, fact in kinds.items():
             version = 1 + max((v for k, v in self._upcasts if k == kind), default=0)
             # The head of each kind is constant: it is encoded once, and `encode` only appends the fields.
-            head = f'{{"fact":{json.dumps(kind)}' + (f',"v":{version}' if version > 1 else "")
+            head = f'{{"fact":{json.dumps(kind)}'
+            if version > 1:
+                head += f',"v":{version}'
             self._versions[kind] = version
             self._prefixes[fact] = head.encode()
 
@@ -98,9 +101,14 @@ class FactCodec:
             self._register(self._find_kinds(type(fact)))
         head = self._prefixes[type(fact)]
         checked = self._checked.pop(id(fact), None)
-        fields = checked[1] if checked is not None and checked[0] is fact else _dump_fields(fact)
+        if checked is not None and checked[0] is fact:
+            fields = checked[1]
+        else:
+            fields = _dump_fields(fact)
+        if fields == b"{}":
+            return head + b"}"
         # Splices the fields into the head: `{"fact":"x"` + `,` + `"a":1}`.
-        return head + (b"}" if fields == b"{}" else b"," + fields[1:])
+        return head + b"," + fields[1:]
 
     def check(self, fact: Fact) -> None:
         """Raise BadAnswer if a fact could not be decoded again."""
@@ -159,8 +167,6 @@ class FactCodec:
     def _find_missing_protocol(self, kind: str) -> str:
         """The protocol that a stored kind belongs to, if none that is installed has kinds of its name; empty if one has."""
         protocol, dot, _ = kind.partition(".")
-        return (
-            protocol
-            if dot and not any(known.startswith(f"{protocol}.") for known in self._facts)
-            else ""
-        )
+        if not dot or any(known.startswith(f"{protocol}.") for known in self._facts):
+            return ""
+        return protocol
