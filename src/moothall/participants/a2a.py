@@ -65,11 +65,9 @@ def parse_agent_url(url: str) -> str:
             f"a2a:{url[:200]}: expected the agent's address, such as a2a:https://agents.example.com"
         )
     parts = urlsplit(url)
-    return (
-        url
-        if parts.path.endswith(".json")
-        else f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{CARD_PATH}"
-    )
+    if parts.path.endswith(".json"):
+        return url
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{CARD_PATH}"
 
 
 def name_token_variable(card: str) -> str:
@@ -81,20 +79,17 @@ def read_card(card: object, card_url: str) -> AgentPlace:
     """Where the agent of a card takes messages; raises AgentFault where that is not on the card's own host."""
     if not isinstance(card, dict):
         raise AgentFault("malformed", f"{card_url} holds no agent card")
-    rows = card.get("supportedInterfaces")
-    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    places = [
-        row
-        for row in rows
-        if row.get("protocolBinding") == "JSONRPC" and isinstance(row.get("url"), str)
-    ]
+    places = _list_rpc_places(card)
     newest = next(
         (row for row in places if str(row.get("protocolVersion", "")).startswith("1.")), None
     )
-    chosen = newest or (places[0] if places else {"url": card.get("url")})
-    if not isinstance(chosen["url"], str):
+    url = card.get("url")
+    if newest is not None:
+        url = newest["url"]
+    elif places:
+        url = places[0]["url"]
+    if not isinstance(url, str):
         raise AgentFault("malformed", f"the card at {card_url} names no place that takes JSON-RPC")
-    url = chosen["url"]
     with suppress(ValueError):
         url = urljoin(card_url, url)
     if _find_origin(url) != _find_origin(card_url):
@@ -103,6 +98,20 @@ def read_card(card: object, card_url: str) -> AgentPlace:
             f"the card at {card_url} sends messages to another host ({url[:200]}); they are not sent",
         )
     return AgentPlace(url=url, is_old=newest is None, name=one_line(str(card.get("name", "")))[:80])
+
+
+def _list_rpc_places(card: dict[str, Any]) -> list[dict[str, Any]]:
+    """The places of a card that take JSON-RPC; what has another form is left out."""
+    rows = card.get("supportedInterfaces")
+    if not isinstance(rows, list):
+        return []
+    places = []
+    for row in rows:
+        if not isinstance(row, dict) or row.get("protocolBinding") != "JSONRPC":
+            continue
+        if isinstance(row.get("url"), str):
+            places.append(row)
+    return places
 
 
 def _find_origin(url: str) -> tuple[str, str | None, int | None]:
@@ -123,8 +132,9 @@ class A2aParticipant:
         self._card_seconds = card_seconds
         self._variable = name_token_variable(self._card_url)
         token = environ.get(self._variable, "")
-        own = {"A2A-Version": "1.0", "Accept-Encoding": "identity"}
-        self._headers = {**own, **({"Authorization": f"Bearer {token}"} if token else {})}
+        self._headers = {"A2A-Version": "1.0", "Accept-Encoding": "identity"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
         self._place: AgentPlace | None = None
 
     async def ready(self) -> str | None:
@@ -174,14 +184,14 @@ class A2aParticipant:
     ) -> tuple[str, str]:
         """What the agent answers, and the context in which it did; raises AgentFault."""
         place = await self._find_place(client)
-        part = {"kind": "text", "text": prompt} if place.is_old else {"text": prompt}
-        message = {
-            "messageId": str(uuid4()),
-            "role": "user" if place.is_old else "ROLE_USER",
-            "parts": [part],
-        }
+        message: dict[str, Any] = {"messageId": str(uuid4())}
         if place.is_old:
+            message["role"] = "user"
+            message["parts"] = [{"kind": "text", "text": prompt}]
             message["kind"] = "message"
+        else:
+            message["role"] = "ROLE_USER"
+            message["parts"] = [{"text": prompt}]
         if context:
             message["contextId"] = context
         modes = {"acceptedOutputModes": ["application/json", "text/plain"]}
@@ -192,9 +202,9 @@ class A2aParticipant:
         if not isinstance(reply, dict):
             raise AgentFault("malformed", "the agent answered without a task or a message")
         named = str(reply.get("contextId", ""))[:MAX_CONTEXT_LENGTH]
-        return (
-            await self._wait(client, place, reply) if "status" in reply else _join_parts([reply])
-        ), named
+        if "status" in reply:
+            return await self._wait(client, place, reply), named
+        return _join_parts([reply]), named
 
     async def _wait(
         self, client: "httpx2.AsyncClient", place: AgentPlace, task: dict[str, Any]
@@ -219,14 +229,12 @@ class A2aParticipant:
         message = task["status"].get("message")
         if state == "completed":
             artifacts = task.get("artifacts")
-            return _join_parts(
-                artifacts if isinstance(artifacts, list) and artifacts else [message]
-            )
+            if isinstance(artifacts, list) and artifacts:
+                return _join_parts(artifacts)
+            return _join_parts([message])
         said = one_line(_join_parts([message]))[:MAX_REASON_LENGTH]
-        raise AgentFault(
-            "refused" if state == "rejected" else "error",
-            f"the agent's task ended as {state}: {said or 'no reason'}",
-        )
+        reason: Loss = "refused" if state == "rejected" else "error"
+        raise AgentFault(reason, f"the agent's task ended as {state}: {said or 'no reason'}")
 
     async def _call(
         self, client: "httpx2.AsyncClient", place: AgentPlace, method: str, params: dict[str, Any]
@@ -234,14 +242,15 @@ class A2aParticipant:
         name = METHODS[method] if place.is_old else method
         body = {"jsonrpc": "2.0", "id": str(uuid4()), "method": name, "params": params}
         answer = await self._fetch(client, "POST", place.url, body, MAX_ANSWER_BYTES)
-        if not isinstance(answer, dict) or not isinstance(answer.get("result"), dict):
-            error = answer.get("error") if isinstance(answer, dict) else None
-            said = error.get("message") if isinstance(error, dict) else "neither result nor error"
-            raise AgentFault(
-                "error",
-                f"the agent answered {name} with an error: {one_line(str(said))[:MAX_REASON_LENGTH]}",
-            )
-        return dict(answer["result"])
+        fields = answer if isinstance(answer, dict) else {}
+        result = fields.get("result")
+        if isinstance(result, dict):
+            return result
+        said = "neither result nor error"
+        error = fields.get("error")
+        if isinstance(error, dict):
+            said = one_line(str(error.get("message")))[:MAX_REASON_LENGTH]
+        raise AgentFault("error", f"the agent answered {name} with an error: {said}")
 
     async def _fetch(
         self, client: "httpx2.AsyncClient", method: str, url: str, body: object, most: int
@@ -276,9 +285,9 @@ class A2aParticipant:
 
 def _read_state(task: dict[str, Any]) -> str:
     status = task.get("status")
-    state = status.get("state") if isinstance(status, dict) else None
-    if not isinstance(status, dict) or not isinstance(state, str):
+    if not isinstance(status, dict) or not isinstance(status.get("state"), str):
         raise AgentFault("malformed", "the agent's task has no state")
+    state: str = status["state"]
     return state.removeprefix("TASK_STATE_").lower().replace("_", "-")
 
 
@@ -296,9 +305,8 @@ def _join_parts(holders: list[Any]) -> str:
 
 def _list_parts(holders: list[Any]) -> list[dict[str, Any]]:
     """The parts of all messages or artifacts, in order; what has another form is left out."""
-    lists = [each.get("parts") for each in holders if isinstance(each, dict)]
     parts: list[dict[str, Any]] = []
-    for listed in lists:
-        if isinstance(listed, list):
-            parts += [part for part in listed if isinstance(part, dict)]
+    for holder in holders:
+        if isinstance(holder, dict) and isinstance(holder.get("parts"), list):
+            parts += [part for part in holder["parts"] if isinstance(part, dict)]
     return parts

@@ -46,7 +46,9 @@ def fill_arguments(
     argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]
 ) -> list[str]:
     """Fill the placeholders; each argument stays one argument, whatever it contains. `files` are paths by name."""
-    known = {"{prompt}": prompt, **{f"{{file:{name}}}": path for name, path in files.items()}}
+    known = {"{prompt}": prompt}
+    for name, path in files.items():
+        known[f"{{file:{name}}}"] = path
     # Prompts and files replace whole arguments only: text of a participant can never become a second argument.
     return [known[word] if word in known else word.replace("{session}", session) for word in argv]
 
@@ -75,12 +77,10 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentReply:
         calls=1,
     )
     named = one_line(", ".join(name for name in names if isinstance(name, str)))
-    return AgentReply(
-        text=answer.strip(),
-        usage=usage,
-        session=session if _is_usable_session(session) else "",
-        model=named[:MAX_SESSION_LENGTH],
-    )
+    model_name = named[:MAX_SESSION_LENGTH]
+    if not _is_usable_session(session):
+        session = ""
+    return AgentReply(text=answer.strip(), usage=usage, session=session, model=model_name)
 
 
 def _is_usable_session(session: object) -> TypeGuard[str]:
@@ -143,7 +143,9 @@ def _find_value(document: Any, path: str) -> Any:
         where, _, value = condition.partition("=")
         # Conditions write strings bare, anything else as JSON.
         held = _find_value(document, where)
-        if (held if isinstance(held, str) else json.dumps(held)) != value:
+        if not isinstance(held, str):
+            held = json.dumps(held)
+        if held != value:
             return None
     node = document
     for name in wanted.split("."):
@@ -161,12 +163,12 @@ def _find_value(document: Any, path: str) -> Any:
 
 
 def _read_cost(documents: list[Any], path: str) -> int | None:
-    amount = _find_last_value(documents, (path,)) if path else None
-    if (
-        isinstance(amount, bool)
-        or not isinstance(amount, int | float)
-        or not 0 <= amount < MAX_STATED_DOLLARS
-    ):
+    if not path:
+        return None
+    amount = _find_last_value(documents, (path,))
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        return None
+    if not 0 <= amount < MAX_STATED_DOLLARS:
         return None
     # Dollars to millionths of a dollar, the unit of `Usage.cost`.
     return round(float(amount) * 1e6)
@@ -192,10 +194,12 @@ class CommandParticipant:
 
     async def ready(self) -> str | None:
         program = self._recipe.argv[0]
-        if shutil.which(program, path=self._environ.get("PATH")) is None:
-            hint = f"; install it: {self._recipe.install}" if self._recipe.install else ""
-            return f"the program {program!r} is not found{hint}"
-        return None
+        if shutil.which(program, path=self._environ.get("PATH")) is not None:
+            return None
+        why = f"the program {program!r} is not found"
+        if self._recipe.install:
+            why += f"; install it: {self._recipe.install}"
+        return why
 
     async def version(self) -> str | None:
         """Return the program's version in one line; None if it is not installed."""
@@ -226,15 +230,11 @@ class CommandParticipant:
         async def ask(complaint: str) -> AgentReply:
             nonlocal session
             # With a session the agent still knows the question, so the correction alone is enough.
-            resumed = bool(complaint and self._recipe.resume)
-            prompt = (
-                build_correction(brief.language, complaint)
-                if resumed
-                else self._build_prompt(brief, complaint)
-            )
-            reply = await self._run_once(
-                self._recipe.resume if resumed else self._recipe.argv, prompt, session
-            )
+            if complaint and self._recipe.resume:
+                argv, prompt = self._recipe.resume, build_correction(brief.language, complaint)
+            else:
+                argv, prompt = self._recipe.argv, self._build_prompt(brief, complaint)
+            reply = await self._run_once(argv, prompt, session)
             # The program may choose its own session id.
             session = reply.session or session
             return reply
@@ -251,13 +251,12 @@ class CommandParticipant:
             raise AgentFault("error", f"{name} was ended by signal {-done.code}")
         out = done.out.decode("utf-8", "replace").strip()
         printed = fix_surrogates("\n".join(filter(None, (out, done.err.strip()))))
-        given = {
-            "verdict": "REJECTED" if done.code else "APPROVED",
-            "content": printed[-MAX_REASONS_LENGTH:],
-        }
+        verdict = "REJECTED" if done.code else "APPROVED"
+        given = {"verdict": verdict, "content": printed[-MAX_REASONS_LENGTH:]}
         read = Reading(parse_answer(brief.form, given), (f"read verdict exit status {done.code}",))
-        with suppress(BadAnswer):
-            read = read_answer(brief, out) if not done.code and "REJECTED" in out else read
+        if verdict == "APPROVED" and "REJECTED" in out:
+            with suppress(BadAnswer):
+                read = read_answer(brief, out)
         return Answer(
             said=read.said, corrections=read.mends, usage=ONE_CALL, origin=f"program:{name}"
         )
@@ -296,14 +295,11 @@ class CommandParticipant:
             done = await self._run(argv, prompt, session)
         except OSError as cause:
             # A program that is not there, or may not be run: nothing that was said is at fault.
-            reason: Loss = (
-                "unreachable" if isinstance(cause, FileNotFoundError | PermissionError) else "error"
-            )
-            raise AgentFault(
-                reason,
-                state_cause("not_run", cause.strerror or "", name=self._recipe.argv[0]),
-                FREE,
-            ) from cause
+            reason: Loss = "error"
+            if isinstance(cause, FileNotFoundError | PermissionError):
+                reason = "unreachable"
+            why = state_cause("not_run", cause.strerror or "", name=self._recipe.argv[0])
+            raise AgentFault(reason, why, FREE) from cause
         if done.is_flooded:
             raise AgentFault("error", state_cause("printed_too_much", name=self._recipe.name))
         return done

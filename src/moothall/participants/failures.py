@@ -177,12 +177,17 @@ def translate_sdk_error(error: Exception) -> ModelFailure:
         return ModelFailure(_classify_connection(error), message)
     if status in {401, 403} or "API_KEY_INVALID" in str(error):  # Google says 400
         return ModelFailure(FailureKind.AUTH, message, status=status)
-    by_status = {402: FailureKind.QUOTA, 404: FailureKind.NOT_FOUND, 429: FailureKind.RATE_LIMITED}
-    return ModelFailure(
-        by_status.get(status, FailureKind.REJECTED if status < 500 else FailureKind.SERVER),
-        message,
-        status=status,
-    )
+    kind = _BY_STATUS.get(status)
+    if kind is None:
+        kind = FailureKind.REJECTED if status < 500 else FailureKind.SERVER
+    return ModelFailure(kind, message, status=status)
+
+
+_BY_STATUS: Final[Mapping[int, FailureKind]] = {
+    402: FailureKind.QUOTA,
+    404: FailureKind.NOT_FOUND,
+    429: FailureKind.RATE_LIMITED,
+}
 
 
 def _classify_error(error: Exception) -> FailureKind:
@@ -205,16 +210,16 @@ def _classify_error(error: Exception) -> FailureKind:
             return FailureKind.TIMEOUT
         case known.ModelConnectionError():
             return _classify_connection(error)
+        case known.ModelRequestRejectedError() if "API_KEY_INVALID" in str(error):
+            return FailureKind.AUTH
         case known.ModelRequestRejectedError():
-            return FailureKind.AUTH if "API_KEY_INVALID" in str(error) else FailureKind.REJECTED
+            return FailureKind.REJECTED
         case known.UserError():  # a setting or a name that cannot be: nothing was sent
             return FailureKind.REJECTED
-        case known.ModelHTTPError(status_code=status):
-            return (
-                FailureKind.SERVER
-                if status >= 500 or status in {408, 409}
-                else FailureKind.REJECTED
-            )
+        case known.ModelHTTPError(status_code=status) if status >= 500 or status in {408, 409}:
+            return FailureKind.SERVER
+        case known.ModelHTTPError():
+            return FailureKind.REJECTED
         case known.ContentFilterError():
             return FailureKind.REFUSED
         # A body that is not a completion is not the model's: a page of a proxy or of a hotel's network.
@@ -227,12 +232,11 @@ def _classify_error(error: Exception) -> FailureKind:
 
 
 def _classify_connection(error: BaseException) -> FailureKind:
-    return (
-        FailureKind.UNREACHABLE
+    for cause in _list_causes(error):
         # By name: the classes belong to several HTTP libraries, which need not be installed.
-        if any(type(cause).__name__ in _CONNECTING for cause in _list_causes(error))
-        else FailureKind.BROKEN
-    )
+        if type(cause).__name__ in _CONNECTING:
+            return FailureKind.UNREACHABLE
+    return FailureKind.BROKEN
 
 
 def _list_causes(error: BaseException) -> list[BaseException]:
@@ -257,9 +261,11 @@ def _extract_message(error: Exception) -> str:
     for _ in range(2):
         if isinstance(body, dict):
             body = body.get("error", body.get("message"))
-    message = body if isinstance(body, str) and body else str(error) or type(error).__name__
+    message = str(error) or type(error).__name__
+    if isinstance(body, str):
+        return " ".join((body or message).split())
     root = _list_causes(error)[-1]
-    if not isinstance(body, str) and root is not error and str(root) and "onnection" in message:
+    if root is not error and str(root) and "onnection" in message:
         message = f"{message.rstrip('.')} ({root})"
     return " ".join(message.split())
 
@@ -269,8 +275,13 @@ def _parse_retry_after(error: Exception) -> float | None:
     headers: object = getattr(error, "headers", None)
     if known is None and isinstance(headers, dict):
         known = headers.get("retry-after")  # pydantic-ai reads whole seconds only
+    if not isinstance(known, str | int | float):
+        return None
     try:
-        seconds = float(known) if isinstance(known, str | int | float) else math.nan
+        seconds = float(known)
     except ValueError:
         return None
-    return seconds if 0 <= seconds < math.inf else None
+    # NaN is none either.
+    if not 0 <= seconds < math.inf:
+        return None
+    return seconds

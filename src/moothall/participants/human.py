@@ -115,19 +115,18 @@ class PersonInterview:
         ]
         newest = max((each.id for each in person.news), default=0)
         self._seen[key] = max(seen or 0, newest)
-        lines = [
-            f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
-            for each in news
-            if not (each.speaker == USER and each.text == brief.perception.goal)
-        ]
+        lines, speakers = list[str](), list[str]()
         if seen is None:
-            lines.insert(0, f"{words.question}\n{quote_lines(brief.perception.goal)}")
-        speakers = ", ".join(
-            f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1
-        )
+            lines.append(f"{words.question}\n{quote_lines(brief.perception.goal)}")
+        for each in news:
+            if each.speaker != USER or each.text != brief.perception.goal:
+                head = words.said.format(speaker=each.speaker, number=each.id)
+                lines.append(f"{head}\n{quote_lines(each.text)}")
+            if each.speaker != USER or each.id > 1:
+                speakers.append(f"{each.speaker} (#{each.id})")
         spoken = ""
         if seen is not None and speakers:
-            spoken = words.spoken.format(speakers=speakers)
+            spoken = words.spoken.format(speakers=", ".join(speakers))
         may_ask = words.may_ask if person.consults else ""
         about = "\n\n".join(filter(None, (person.about, person.intro, may_ask)))
         return PersonQuestion(
@@ -240,16 +239,20 @@ class PersonInterview:
             _check_length(read_answer(brief, saved.text), INTERVIEW[brief.language])
         except BadAnswer:
             return None
-        return saved.text if saved.turn == brief.ask.turn else None
+        if saved.turn != brief.ask.turn:
+            return None
+        return saved.text
 
     def _keep_words(self, person: PersonAsk, brief: Brief, answers: dict[str, str]) -> None:
         key = (brief.seat.id, brief.seed)
         if not person.keeps_for or not person.steps:
             return
-        saved, text = self._unsaid.pop(key, None), answers.get(person.steps[0].key, "")
-        if text or (saved is not None and not answers):
-            words = text or (saved.text if saved is not None else "")
-            self._unsaid[key] = person_asks.UnsaidWords(person.keeps_for, brief.ask.turn, words)
+        saved, words = self._unsaid.pop(key, None), answers.get(person.steps[0].key, "")
+        if saved is not None and not answers:
+            words = saved.text
+        elif not words:
+            return
+        self._unsaid[key] = person_asks.UnsaidWords(person.keeps_for, brief.ask.turn, words)
 
 
 def _write_question(step: PersonStep, language: Language) -> str:
@@ -290,7 +293,9 @@ def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: Interview
         return value
     if step.choices:
         near = person_asks.suggest_choice(text, step.choices)
-        raise BadAnswer(words.nearest.format(typed=text[:60], near=near) if near else words.choose)
+        if near:
+            raise BadAnswer(words.nearest.format(typed=text[:60], near=near))
+        raise BadAnswer(words.choose)
     raise BadAnswer(_describe_number(step, words))
 
 
@@ -317,11 +322,9 @@ class HumanParticipant:
         self._interview = PersonInterview()
 
     async def ready(self) -> str | None:
-        return (
-            None
-            if self._ask
-            else "a human seat needs a terminal; elsewhere use the platform `mailbox`"
-        )
+        if self._ask is None:
+            return "a human seat needs a terminal; elsewhere use the platform `mailbox`"
+        return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._ask is None:

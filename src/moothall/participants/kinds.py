@@ -120,6 +120,32 @@ def _make_embedded(request: SeatRequest) -> Participant:
     return EmbeddedParticipant(LocalModel(path), semantic_similarity.SentenceEncoder())
 
 
+def _make_mailbox(request: SeatRequest) -> Participant | None:
+    return _make_model(request) if request.argument else None
+
+
+def _make_human(request: SeatRequest) -> Participant:
+    if request.argument:
+        return _make_model(request)
+    return HumanParticipant(request.ask_person)
+
+
+def _make_script(request: SeatRequest) -> Participant:
+    if not request.argument:
+        return _make_model(request)
+    return ScriptParticipant(Path(request.argument), request.seat.id)
+
+
+def _make_demo(request: SeatRequest) -> Participant:
+    if not request.argument:
+        return _make_model(request)
+    return make_demo(request.argument, request.seat.id)
+
+
+def _make_a2a(request: SeatRequest) -> Participant:
+    return A2aParticipant(request.argument, request.environ)
+
+
 def _make_model(request: SeatRequest) -> Participant:
     # Whatever is no model either is refused here, with a sentence that lists what is known: `mailbox:x` and a bare `script`, too.
     platform = parse_platform(request.seat.platform, request.known)
@@ -127,37 +153,10 @@ def _make_model(request: SeatRequest) -> Participant:
 
 
 BUILT_IN: Final = (
-    ParticipantKind(
-        name=MAILBOX,
-        make=lambda request: _make_model(request) if request.argument else None,
-        is_remote=True,
-    ),
-    ParticipantKind(
-        name=HUMAN,
-        make=lambda request: (
-            _make_model(request) if request.argument else HumanParticipant(request.ask_person)
-        ),
-        patience=3_600.0,
-        is_shared=True,
-    ),
-    ParticipantKind(
-        name=SCRIPT,
-        usage="script:FILE",
-        make=lambda each: (
-            ScriptParticipant(Path(each.argument), each.seat.id)
-            if each.argument
-            else _make_model(each)
-        ),
-        file="any",
-    ),
-    ParticipantKind(
-        name=DEMO,
-        usage="demo:NAME.LANGUAGE",
-        make=lambda each: (
-            make_demo(each.argument, each.seat.id) if each.argument else _make_model(each)
-        ),
-        patience=3_600.0,
-    ),
+    ParticipantKind(name=MAILBOX, make=_make_mailbox, is_remote=True),
+    ParticipantKind(name=HUMAN, make=_make_human, patience=3_600.0, is_shared=True),
+    ParticipantKind(name=SCRIPT, usage="script:FILE", make=_make_script, file="any"),
+    ParticipantKind(name=DEMO, usage="demo:NAME.LANGUAGE", make=_make_demo, patience=3_600.0),
     ParticipantKind(
         name=COMMAND,
         usage="command:AGENT",
@@ -172,7 +171,7 @@ BUILT_IN: Final = (
     ParticipantKind(
         name=A2A,
         usage="a2a:URL",
-        make=lambda request: A2aParticipant(request.argument, request.environ),
+        make=_make_a2a,
         patience=900.0,
         is_shared=True,
     ),

@@ -160,7 +160,9 @@ class ModelParticipant:
                 detail = explain_failure(failure, self._describe_endpoint())
             return NoAnswer(reason=to_loss(failure.kind), detail=detail, usage=asking.usage)
         unseen = [each.name for each in brief.pictures if each not in asking.pictures]
-        mends = (*read.mends, f"unseen {', '.join(unseen)}") if unseen else read.mends
+        mends = read.mends
+        if unseen:
+            mends = (*mends, f"unseen {', '.join(unseen)}")
         return Answer(said=read.said, corrections=mends, usage=asking.usage, model=asking.model)
 
     async def ready(self) -> str | None:
@@ -190,7 +192,9 @@ class ModelParticipant:
             except ModelFailure as failure:
                 if failure.kind in _UNUSABLE:
                     why = self._explain_unready(failure)
-        return None if why is None else Obstacle(sentence=why, install=self._missing)
+        if why is None:
+            return None
+        return Obstacle(sentence=why, install=self._missing)
 
     async def _try_out(self) -> None:
         if self._is_list_forbidden:
@@ -222,23 +226,25 @@ class ModelParticipant:
         try:
             await model_request.send_trial(await self._open_model(), self._pace.preflight)
         except ModelFailure as failure:
-            is_out = failure.kind is FailureKind.TIMEOUT or to_loss(failure.kind) in OUTAGES
-            return self._explain_unready(failure) if is_out else None
+            if failure.kind is FailureKind.TIMEOUT or to_loss(failure.kind) in OUTAGES:
+                return self._explain_unready(failure)
         return None
 
     def explain_silence(self, ask: Ask) -> str:
         """Return that the model did not answer within the seconds of an ask, and what would help."""
         endpoint = self._describe_endpoint()
-        has_address = endpoint.address is not None
-        place = split_address(endpoint.address or "").netloc if has_address else endpoint.name
-        # On a server that others may share, or that is told to do more at once, one at a time is faster for each.
-        helps_alone = has_address and self._account.at_once != 1
+        place, helps_alone = endpoint.name, False
+        if endpoint.address is not None:
+            place = split_address(endpoint.address).netloc
+            # On a server that others may share, or that is told to do more at once, one at a time is faster for each.
+            helps_alone = self._account.at_once != 1
         digits = 1 if ask.patience < 1 else 0
         more = MORE_PATIENCE * max(1.0, ask.patience)
         code = _SILENCES[bool(ask.timed_by), helps_alone]
+        name = f"{self._name} at {place}" if self._name else place
         return state_cause(
             code,
-            name=f"{self._name} at {place}" if self._name else place,
+            name=name,
             seconds=f"{ask.patience:.{digits}f}",
             setting=ask.timed_by,
             more=f"{more:.0f}",
@@ -447,11 +453,10 @@ class ModelParticipant:
         self._chatting = [name for name in names if _may_chat(name)]
         if self._chatting:
             return self._chatting[0]
+        if not names:
+            raise ModelFailure(FailureKind.NO_MODEL, "it lists no models")
         listed = ", ".join(names[:10])
-        raise ModelFailure(
-            FailureKind.NO_MODEL,
-            f"it lists no models that chat ({listed})" if names else "it lists no models",
-        )
+        raise ModelFailure(FailureKind.NO_MODEL, f"it lists no models that chat ({listed})")
 
     async def _open_next(self) -> None:
         """Choose the next model that the server lists; raises ModelFailure where it was the last."""
@@ -488,7 +493,9 @@ class ModelParticipant:
             and self._describe_endpoint().address is not None
         ):
             return None
-        known = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        known = ", ".join(names[:10])
+        if len(names) > 10:
+            known += ", …"
         return f"{self._describe_endpoint().name} has no model {self._name!r}; it has: {known}"
 
     def _is_among(self, names: list[str]) -> bool:
@@ -502,7 +509,9 @@ class ModelParticipant:
         is_stand_in = provider.startswith("openai")
         if find_key_variable(provider) is not None and not is_stand_in:
             address = None  # a provider on the internet: its address says nothing to a user
-        name = address if address is not None and (provider == SERVER or is_stand_in) else provider
+        name = provider
+        if address is not None and (provider == SERVER or is_stand_in):
+            name = address
         return ModelEndpoint(name=name, address=address, variable=key.variable, secret=key.value)
 
 
@@ -529,11 +538,10 @@ def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
     try:
         return read_answer(brief, model_request.extract_text(response))
     except BadAnswer as error:
-        is_cut = response.finish_reason == "length"
         kind = FailureKind.DECLINED if isinstance(error, AnswerRefused) else FailureKind.MALFORMED
-        raise ModelFailure(
-            kind, "the answer was cut off" if is_cut else str(error), is_cut=is_cut
-        ) from error
+        if response.finish_reason == "length":
+            raise ModelFailure(kind, "the answer was cut off", is_cut=True) from error
+        raise ModelFailure(kind, str(error)) from error
 
 
 def _may_chat(name: str) -> bool:

@@ -241,9 +241,8 @@ class BriefRequest:
                 if pause >= self._compute_seconds_left():
                     raise
                 if failure.kind in _SAID:
-                    now = Attempt(
-                        complaint=failure.message, room=MORE_ROOM if failure.is_cut else 1
-                    )
+                    room = MORE_ROOM if failure.is_cut else 1
+                    now = Attempt(complaint=failure.message, room=room)
             note_retry()
             await asyncio.sleep(pause)
 
@@ -276,7 +275,9 @@ class BriefRequest:
             )
             for tool in tools
         ]
-        native: list[AbstractNativeTool] = [WebSearchTool()] if searches else []
+        native: list[AbstractNativeTool] = []
+        if searches:
+            native.append(WebSearchTool())
         parameters = ModelRequestParameters(
             function_tools=offered, native_tools=native, allow_text_output=True
         )
@@ -383,11 +384,9 @@ class BriefRequest:
         )
         if not is_marked and not pictures:
             return ModelRequest.user_text_prompt(user, instructions=self.brief.system)
-        content: list[Any] = (
-            [shared, *pictures, CachePoint(), user.removeprefix(shared)]
-            if is_marked
-            else [user, *pictures]
-        )
+        content: list[Any] = [user, *pictures]
+        if is_marked:
+            content = [shared, *pictures, CachePoint(), user.removeprefix(shared)]
         return ModelRequest(parts=[UserPromptPart(content=content)], instructions=self.brief.system)
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
@@ -411,7 +410,9 @@ class BriefRequest:
         pause = min(self._pace.longest_pause, self._pace.first_pause * 2.0 ** (tries - 1))
         # Jitter between half and all of it, so that seats that failed together do not retry together. Seeded, hence reproducible.
         pause *= 0.5 + random_unit(self.brief.seed, "pause", self.brief.ask.id, tries) / 2
-        return pause if failure.retry_after is None else failure.retry_after + pause * 0.2
+        if failure.retry_after is None:
+            return pause
+        return failure.retry_after + pause * 0.2
 
     def _compute_timeout(self) -> float:
         """Return how long the server may be silent; raises ModelFailure if the patience ended before the request."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urljoin, urlsplit
 
-from moothall.domain.budget import Usage
+from moothall.domain.budget import ToolOutcome, Usage
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import compile_late, fix_surrogates, is_web_address, one_line
@@ -109,11 +109,9 @@ class ToolBox:
     async def list_tools(self, name: str, language: Language) -> tuple[OfferedTool, ...]:
         """Return what a source offers, nothing where the provider does it all; raises ToolFailure."""
         source = self.find(name)
-        return (
-            ()
-            if source is not None and source.builtin
-            else await self._open(name).list_tools(language)
-        )
+        if source is not None and source.builtin:
+            return ()
+        return await self._open(name).list_tools(language)
 
     async def call(
         self, name: str, tool: str, arguments: Mapping[str, Any], language: Language
@@ -141,8 +139,10 @@ class ToolBox:
             source = self.find(name)
             if source is None:
                 raise ToolFailure("it is not set up on this machine")
-            is_web = source.hosts or source.engine
-            self._sources[name] = WebPages(source) if is_web else ToolServer(source, self._environ)
+            if source.hosts or source.engine:
+                self._sources[name] = WebPages(source)
+            else:
+                self._sources[name] = ToolServer(source, self._environ)
         return self._sources[name]
 
 
@@ -168,17 +168,17 @@ class ToolServer:
 
     async def list_tools(self, language: Language) -> tuple[OfferedTool, ...]:
         if not self._tools:
-            listed: dict[str, Tool] = {
-                tool.name: tool
-                for tool in (await self._request(lambda client: client.list_tools())).tools
-            }
-            if missing := [name for name in self._source.allow if name not in listed]:
-                has = ", ".join(sorted(map(one_line, listed))[:30]) or "none"
-                raise ToolFailure(f"it has no tool {missing[0]!r}; its tools are: {has}")
-            offers = [
-                (name, _build_offer(self._source.name, listed[name])) for name in self._source.allow
-            ]
-            self._tools = {offer.name: (name, offer) for name, offer in offers}
+            answer = await self._request(lambda client: client.list_tools())
+            listed: dict[str, Tool] = {tool.name: tool for tool in answer.tools}
+            for name in self._source.allow:
+                if name not in listed:
+                    has = ", ".join(sorted(map(one_line, listed))[:30]) or "none"
+                    raise ToolFailure(f"it has no tool {name!r}; its tools are: {has}")
+            tools: dict[str, tuple[str, OfferedTool]] = {}
+            for name in self._source.allow:
+                offer = _build_offer(self._source.name, listed[name])
+                tools[offer.name] = (name, offer)
+            self._tools = tools
         return tuple(offer for _, offer in self._tools.values())
 
     async def call(self, tool: str, arguments: Mapping[str, Any], language: Language) -> ToolResult:
@@ -186,9 +186,8 @@ class ToolServer:
         result: CallToolResult = await self._request(
             lambda client: client.call_tool(name, dict(arguments))
         )
-        return quote_returned(
-            language, tool, _extract_text(result), "failed" if result.is_error else "answered"
-        )
+        outcome: ToolOutcome = "failed" if result.is_error else "answered"
+        return quote_returned(language, tool, _extract_text(result), outcome)
 
     async def aclose(self) -> None:
         loop = asyncio.get_running_loop()
@@ -271,11 +270,9 @@ class ToolServer:
                 command=program, args=words, env=env, encoding_error_handler="replace"
             )
             return stdio_client(parameters, errlog=stack.enter_context(Path(os.devnull).open("w")))
-        headers = (
-            {"Authorization": f"Bearer {self._environ.get(source.token, '')}"}
-            if source.token
-            else {}
-        )
+        headers = {}
+        if source.token:
+            headers["Authorization"] = f"Bearer {self._environ.get(source.token, '')}"
         client = _build_bounded_client(headers, source.seconds)
         stack.push_async_callback(client.aclose)
         return streamable_http_client(source.url, http_client=client)
@@ -302,12 +299,12 @@ class WebPages:
     async def list_tools(self, language: Language) -> tuple[OfferedTool, ...]:
         words, source = CONTEXT_FILES[language].tools, self._source
         text, line = {"type": "string"}, {"type": "integer", "minimum": 1}
-        fields = {"words": text} if source.engine else {"url": text, "words": text, "first": line}
-        description = (
-            words["web_search"]
-            if source.engine
-            else words["fetch"].format(hosts=", ".join(source.hosts[:20]))
-        )
+        if source.engine:
+            fields: dict[str, Any] = {"words": text}
+            description = words["web_search"]
+        else:
+            fields = {"url": text, "words": text, "first": line}
+            description = words["fetch"].format(hosts=", ".join(source.hosts[:20]))
         schema = {"type": "object", "properties": fields, "required": [next(iter(fields))]}
         return (OfferedTool(name=source.name, description=description, schema=schema),)
 
@@ -321,11 +318,11 @@ class WebPages:
         except TimeoutError:
             raise ToolFailure(f"no answer from {url[:200]} within {source.seconds:g} s") from None
         file = ContextFile(name=url, text=page.text)
-        is_search = isinstance(words, str) and bool(words.strip())
-        given = (
-            {"words": words} if is_search else {"file": file.name, "first": arguments.get("first")}
-        )
-        result = run_tool(language, (file,), SEARCH if is_search else READ, given)
+        if isinstance(words, str) and words.strip():
+            result = run_tool(language, (file,), SEARCH, {"words": words})
+        else:
+            place = {"file": file.name, "first": arguments.get("first")}
+            result = run_tool(language, (file,), READ, place)
         head = CONTEXT_FILES[language].fetched.format(
             url=file.name, at=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         )
@@ -355,10 +352,8 @@ class WebPages:
         source = self._source
         if not is_web_address(url):
             raise ToolFailure(f"{url[:200]!r} is not an address; expected https://HOST/PATH")
-        host, hosts = (
-            (urlsplit(url).hostname or "").rstrip("."),
-            source.hosts or (urlsplit(source.engine).hostname or "",),
-        )
+        host = (urlsplit(url).hostname or "").rstrip(".")
+        hosts = source.hosts or (urlsplit(source.engine).hostname or "",)
         if not any(fnmatchcase(host, each) for each in hosts):
             raise ToolFailure(
                 f"{host[:200]} is not among the hosts that may be fetched: {', '.join(hosts[:20])}"
@@ -384,8 +379,11 @@ async def _read_page(response: "httpx2.Response") -> _Page:
     ):
         raise ValueError(f"it is not text but {kind[:60]}")
     raw = await read_bounded(response.aiter_raw(), MAX_PAGE)
+    encoding = "utf-8"
     charset = _CHARSET.search(kind)
-    text = raw[:MAX_PAGE].decode(charset[1] if charset else "utf-8", "replace")
+    if charset is not None:
+        encoding = charset[1]
+    text = raw[:MAX_PAGE].decode(encoding, "replace")
     if "html" in kind:
         text = await asyncio.to_thread(extract_text, text)
     if not text.strip():
@@ -430,11 +428,10 @@ def _build_offer(source: str, tool: "Tool") -> OfferedTool:
 def _extract_text(result: "CallToolResult") -> str:
     parts = []
     for each in result.content:
-        text = (
-            each.text
-            if each.type == "text"
-            else getattr(getattr(each, "resource", None), "text", None)
-        )
+        if each.type == "text":
+            parts.append(each.text)
+            continue
+        text = getattr(getattr(each, "resource", None), "text", None)
         parts.append(f"[{each.type}]" if text is None else text)
     if not parts and result.structured_content is not None:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False))

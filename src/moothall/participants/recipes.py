@@ -106,11 +106,11 @@ def load_recipe(path: Path) -> Recipe:
             f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}"
         )
     argv = _parse_argv(path, "argv", document.get("argv"))
-    resume = _parse_argv(path, "resume", document["resume"]) if "resume" in document else ()
-    words, output, text, session = (
-        document.get(key) for key in ("words", "output", "text", "session")
-    )
-    output = "text" if output is None else output
+    resume: tuple[str, ...] = ()
+    if "resume" in document:
+        resume = _parse_argv(path, "resume", document["resume"])
+    words, text, session = document.get("words"), document.get("text"), document.get("session")
+    output = document.get("output", "text")
     if not isinstance(output, str) or output not in {"text", "json", "jsonl"}:
         raise BadPanel(f"the agent file {path}: output = {output!r}; known: text, json, jsonl")
     if output != "text" and not isinstance(text, str):
@@ -190,12 +190,9 @@ def _parse_argv(path: Path, key: str, value: object) -> tuple[str, ...]:
         raise BadPanel(f"the agent file {path}: {key} must be a list of words, the program first")
     program = Path(value[0])
     # A relative program path is resolved against its recipe, so that it is found from any working directory.
-    here = (
-        str((path.parent / program).absolute())
-        if len(program.parts) > 1 and not program.is_absolute()
-        else value[0]
-    )
-    return (here, *value[1:])
+    if len(program.parts) > 1 and not program.is_absolute():
+        return (str((path.parent / program).absolute()), *value[1:])
+    return tuple(value)
 
 
 def find_recipe(name: str) -> Recipe:
@@ -242,10 +239,10 @@ def find_acp_recipe(name: str) -> Recipe:
         )
     program = Path(argv[0])
     # It runs in a folder of its own.
-    here = str(program.absolute()) if len(program.parts) > 1 else argv[0]
-    return Recipe(
-        name=program.name.strip(".") or "agent", argv=(here, *argv[1:]), acp=(here, *argv[1:])
-    )
+    if len(program.parts) > 1:
+        argv[0] = str(program.absolute())
+    line = tuple(argv)
+    return Recipe(name=program.name.strip(".") or "agent", argv=line, acp=line)
 
 
 @cache
@@ -254,19 +251,18 @@ def load_agents() -> Mapping[str, Recipe]:
     rows = tomllib.loads((files(__package__) / "agents.toml").read_text(encoding="utf-8"))
     agents = {}
     for name, row in rows.items():
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
-        }
-        argv, first, resume = (values.pop(key) for key in ("argv", "first", "resume"))
+        values: dict[str, Any] = {}
+        for key, value in row.items():
+            values[key] = tuple(value) if isinstance(value, list) else value
+        argv, first, resume = values.pop("argv"), values.pop("first"), values.pop("resume")
         agents[name] = Recipe(name=name, argv=argv + first, resume=argv + resume, **values)
     return agents
 
 
 def build_environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the program may see; never the whole environment, which may contain other keys."""
-    passed = {
-        name: value
-        for name, value in environ.items()
-        if name in PASSED or name.startswith(recipe.passes)
-    }
-    return {"PATH": os.defpath, **passed, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}
+    passed = {"PATH": os.defpath}
+    for name, value in environ.items():
+        if name in PASSED or name.startswith(recipe.passes):
+            passed[name] = value
+    return {**passed, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}
