@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
@@ -22,8 +23,19 @@ BARE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["bare"])
 LONE_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["lone"])
 """Words that say something only as a whole answer, or before a mark: "for as long as it rains" supports nothing."""
 EMPTY_WORDS: Final[frozenset[str]] = frozenset(_TABLES["words"]["empty"])
+
+
+def _index_words(rows: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Return what each word of a table stands for."""
+    meanings = {}
+    for meaning, words in rows.items():
+        for word in words:
+            meanings[word] = meaning
+    return meanings
+
+
 SEVERITY_WORDS: Final[dict[str, str]] = {
-    word.casefold(): severity for severity, words in _TABLES["severities"].items() for word in words
+    word.casefold(): severity for word, severity in _index_words(_TABLES["severities"]).items()
 }
 """The severity of a fault that a word means."""
 SEVERITY_CONTEXT: Final[dict[str, list[str]]] = _TABLES["severity_context"]
@@ -33,8 +45,7 @@ CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What else stands in a clause that makes a choice."""
 LABELS: Final[dict[str, dict[str, Any]]] = {
-    name: {word: value for value, words in rows.items() for word in words}
-    for name, rows in _TABLES["labels"].items()
+    name: _index_words(rows) for name, rows in _TABLES["labels"].items()
 }
 """What a label stands for: of a request to consult, its answer, its kind, and the view of a speech."""
 DEGREES: Final[dict[str, float]] = {

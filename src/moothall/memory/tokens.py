@@ -233,15 +233,14 @@ class TokenStore:
         return {secret: self._identify(state, secret) for secret in secrets}
 
     def _identify(self, state: AccessState, secret: str) -> Identity | AccessDenied:
-        login = _find_secret(state.logins, LOGIN, secret)
-        held = (
-            _find_secret(state.tokens, BEARER, secret)
-            if login is None
-            else state.tokens.get(login.token)
-        )
+        held = _find_token(state.tokens, state.logins, LOGIN, secret)
         if held is None:
             return AccessDenied(reason="unknown")
-        return self._check_token(held.token, held.token.expires if login is None else login.expires)
+        token, expires = held
+        return self._check_token(token, expires)
+
+    def _is_valid(self, token: Token) -> bool:
+        return token.revoked_at is None and self._clock.now() < token.expires
 
     def _check_token(self, token: Token, expires: datetime) -> Identity | AccessDenied:
         if token.revoked_at is not None:
@@ -253,17 +252,16 @@ class TokenStore:
     async def find_seat(self, holder: str, session: str) -> Identity | None:
         """Return the seat of a session that a token took by a code; None where it has none, or none any more."""
         state = await self._register.state()
-        taken = [
-            (state.tokens[each.token].token, each.expires)
-            for each in state.logins.values()
-            if each.holder == holder
-        ]
-        seats = [
-            self._check_token(token, expires)
-            for token, expires in taken
-            if token.session == session
-        ]
-        return next((each for each in seats if isinstance(each, Identity)), None)
+        for login in state.logins.values():
+            if login.holder != holder:
+                continue
+            token = state.tokens[login.token].token
+            if token.session != session:
+                continue
+            checked = self._check_token(token, login.expires)
+            if isinstance(checked, Identity):
+                return checked
+        return None
 
     async def issue_code(self, token: str, lasts: timedelta = TICKET_LIFE) -> IssuedToken:
         """Issue a ticket that a person can read out: eight letters, for a short time. Raises as `issue_ticket`."""
@@ -287,7 +285,7 @@ class TokenStore:
 
         def choose_facts(state: AccessState) -> Sequence[Fact]:
             held = _get_token(state.tokens, token).token
-            if held.revoked_at is not None or self._clock.now() >= held.expires:
+            if not self._is_valid(held):
                 raise UnknownToken(
                     f"the token {token[:100]!r} is not valid any more; issue another one"
                 )
@@ -326,13 +324,8 @@ class TokenStore:
             )
             # In the order in which they began: the oldest ends where there would be too many.
             live = [name for name, login in state.logins.items() if login.token == token.id]
-            return (
-                *(
-                    facts.LoginEnded(id=name)
-                    for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]
-                ),
-                started,
-            )
+            over = max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)
+            return (*(facts.LoginEnded(id=name) for name in live[:over]), started)
 
         await self._register.append(choose_facts)
         return results[-1]
@@ -346,50 +339,49 @@ class TokenStore:
         self, state: AccessState, secret: str
     ) -> tuple[Token, str] | AccessDenied:
         """The token whose rights a secret gives to a login, and the ticket that is used up by it, if it is one."""
-        ticket = _find_secret(state.tickets, TICKET, secret)
-        held = (
-            _find_secret(state.tokens, BEARER, secret)
-            if ticket is None
-            else state.tokens.get(ticket.token)
-        )
+        held = _find_token(state.tokens, state.tickets, TICKET, secret)
         if held is None:
             return AccessDenied(reason="unknown")
-        checked = self._check_token(
-            held.token, held.token.expires if ticket is None else ticket.expires
-        )
-        name = "" if ticket is None else _parse_secret(secret)[1]
-        return checked if isinstance(checked, AccessDenied) else (held.token, name)
+        token, expires = held
+        checked = self._check_token(token, expires)
+        if isinstance(checked, AccessDenied):
+            return checked
+        kind, name = _parse_secret(secret)
+        return token, name if kind == TICKET else ""
 
     async def log_out(self, secret: str) -> None:
         """End the login of a secret; what is none changes nothing."""
-        ended = facts.LoginEnded(id=_parse_secret(secret)[1])
-        await self._register.append(
-            lambda state: () if _find_secret(state.logins, LOGIN, secret) is None else (ended,)
-        )
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            if _find_secret(state.logins, LOGIN, secret) is None:
+                return ()
+            return (facts.LoginEnded(id=_parse_secret(secret)[1]),)
+
+        await self._register.append(choose_facts)
 
     async def revoke(self, id: str) -> Token:  # noqa: A002
         """Revoke a token; revoking it again changes nothing. Raises UnknownToken."""
 
         def choose_facts(state: AccessState) -> Sequence[Fact]:
-            return (
-                ()
-                if _get_token(state.tokens, id).token.revoked_at is not None
-                else (facts.TokenRevoked(id=id),)
-            )
+            if _get_token(state.tokens, id).token.revoked_at is not None:
+                return ()
+            return (facts.TokenRevoked(id=id),)
 
         return _get_token((await self._register.append(choose_facts)).tokens, id).token
 
     async def is_invited(self, session: str, seat: str) -> bool:
         """Whether there is a valid token for this seat: for the seat itself, or an agent's token of that name."""
-        held = (each.token for each in (await self._register.state()).tokens.values())
-        named = (token for token in held if token.session in {session, ""} and token.seat == seat)
-        return any(
-            token.revoked_at is None and self._clock.now() < token.expires for token in named
-        )
+        for token in await self.tokens():
+            is_named = token.session in {session, ""} and token.seat == seat
+            if is_named and self._is_valid(token):
+                return True
+        return False
 
     async def mark_owner(self, session: str, seat: str, door: str) -> str:
         """The door of a word that an owner speaks for a seat: marked as the owner's if another holds the seat's token."""
-        return f"{OWNER_ORIGIN}{door}" if await self.is_invited(session, seat) else door
+        if await self.is_invited(session, seat):
+            return f"{OWNER_ORIGIN}{door}"
+        return door
 
     async def record_refusals(self, refusals: Sequence[facts.Refusal]) -> None:
         await self._register.append(lambda state: (facts.SecretsRefused(refusals=tuple(refusals)),))
@@ -420,24 +412,24 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
             )
         case facts.TicketIssued(id=name) as fact:
             # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
-            valid = {
-                each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at
-            }
-            return replace(state, tickets={**valid, name: copy_fields(_DerivedSecret, fact)})
+            tickets = _drop_expired(state.tickets, entry.at)
+            tickets[name] = copy_fields(_DerivedSecret, fact)
+            return replace(state, tickets=tickets)
         case facts.LoginStarted(id=name) as fact:
-            logins = {
-                each: login for each, login in state.logins.items() if login.expires > entry.at
-            }
+            logins = _drop_expired(state.logins, entry.at)
             logins[name] = copy_fields(_DerivedSecret, fact)
-            tickets = {
-                each: ticket for each, ticket in state.tickets.items() if each != fact.ticket
-            }
+            tickets = dict(state.tickets)
+            tickets.pop(fact.ticket, None)
             return replace(state, logins=logins, tickets=tickets)
         case facts.LoginEnded(id=name):
-            return replace(
-                state, logins={each: login for each, login in state.logins.items() if each != name}
-            )
+            logins = dict(state.logins)
+            logins.pop(name, None)
+            return replace(state, logins=logins)
     return state
+
+
+def _drop_expired(secrets: Mapping[str, _DerivedSecret], at: datetime) -> dict[str, _DerivedSecret]:
+    return {name: secret for name, secret in secrets.items() if secret.expires > at}
 
 
 def generate_token() -> str:
@@ -475,7 +467,9 @@ def parse_code(text: str) -> str:
     """The secret of a code as a person typed it; empty for what is none."""
     plain = text.upper().translate(_CODE_SLIPS)
     is_code = len(plain) == CODE_LENGTH and set(plain) <= set(CODE_LETTERS)
-    return f"{TICKET}_{plain[:4]}_{plain[4:]}" if is_code else ""
+    if not is_code:
+        return ""
+    return f"{TICKET}_{plain[:4]}_{plain[4:]}"
 
 
 def _digest(secret: str) -> str:
@@ -496,6 +490,18 @@ def _find_secret(known: Mapping[str, S], kind: str, secret: str) -> S | None:
     # An unknown secret is compared as well: the response time must not reveal which exist.
     is_right = hmac.compare_digest(_digest(secret), _digest("") if held is None else held.digest)
     return held if is_right else None
+
+
+def _find_token(
+    tokens: Tokens, known: Mapping[str, _DerivedSecret], kind: str, secret: str
+) -> tuple[Token, datetime] | None:
+    """Return the token that a secret belongs to, or that a ticket or login of this kind is of, and until when; else None."""
+    derived = _find_secret(known, kind, secret)
+    if derived is None:
+        held = _find_secret(tokens, BEARER, secret)
+        return None if held is None else (held.token, held.token.expires)
+    held = tokens.get(derived.token)
+    return None if held is None else (held.token, derived.expires)
 
 
 def _get_token(tokens: Tokens, name: str) -> _StoredToken:

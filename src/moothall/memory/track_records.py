@@ -96,8 +96,10 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
 
     A source with several seats counts as one case: the mean over its seats.
     """
-    came_true = CAME_TRUE.get(remembered.outcome) if remembered.outcome is not None else None
-    if came_true is None or not remembered.is_decision:
+    if remembered.outcome is None or not remembered.is_decision:
+        return None
+    came_true = CAME_TRUE.get(remembered.outcome)
+    if came_true is None:
         return None
     briers, rights = [], []
     for member in remembered.record.members:
@@ -122,8 +124,12 @@ def compute_score(source: str, remembered: RememberedDecision) -> Score | None:
 
 
 def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tuple[Score, ...]:
-    scores = (compute_score(source, each) for each in decisions)
-    return tuple(score for score in scores if score is not None)
+    scores = []
+    for each in decisions:
+        score = compute_score(source, each)
+        if score is not None:
+            scores.append(score)
+    return tuple(scores)
 
 
 def build_source_trust(
@@ -131,19 +137,10 @@ def build_source_trust(
 ) -> SourceTrust:
     listed = tuple(scores)
     overall = _build_record(listed)
-    names = sorted({one.category for one in listed if one.category})
-    by_category = {
-        name: _build_record(one for one in listed if one.category == name) for name in names
-    }
+    by_category = group_pairs((one.category, one) for one in listed if one.category)
     categories = tuple(
-        CategoryTrust(
-            category=name,
-            cases=int(record.sides),
-            trust=compute_category_trust(record, overall),
-            accuracy=compute_category_accuracy(record, overall),
-            brier=_compute_mean_brier(record),
-        )
-        for name, record in by_category.items()
+        _build_category_trust(name, _build_record(by_category[name]), overall)
+        for name in sorted(by_category)
     )
     return SourceTrust(
         source=source,
@@ -154,6 +151,16 @@ def build_source_trust(
         categories=categories,
         quotations=quoted[0],
         quotations_held=quoted[1],
+    )
+
+
+def _build_category_trust(name: str, record: TrackRecord, overall: TrackRecord) -> CategoryTrust:
+    return CategoryTrust(
+        category=name,
+        cases=int(record.sides),
+        trust=compute_category_trust(record, overall),
+        accuracy=compute_category_accuracy(record, overall),
+        brier=_compute_mean_brier(record),
     )
 
 
@@ -278,6 +285,36 @@ class _Case:
     def known(self) -> tuple[bool, ...]:
         return tuple(right for right in self.members if right is not None)
 
+    @property
+    def is_correction(self) -> bool:
+        """Whether the group was right where most of its members were not."""
+        return self.is_right and self.majority is False
+
+    @property
+    def is_subversion(self) -> bool:
+        """Whether the group was wrong where most of its members were right."""
+        return not self.is_right and self.majority is True
+
+
+@dataclass(slots=True)
+class _MemberCount:
+    """The members of several cases: how many results are known, how many of these were right, and who gave no choice."""
+
+    known: int = 0
+    right: int = 0
+    unknown: int = 0
+    blank: int = 0
+    cases_blank: int = 0
+
+    def add(self, case: _Case) -> None:
+        known = case.known
+        self.known += len(known)
+        self.right += sum(known)
+        self.unknown += len(case.members) - len(known)
+        self.blank += case.blank
+        if case.blank == len(case.members):
+            self.cases_blank += 1
+
 
 def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Amplification, ...]:
     """Return the figures of every protocol with a reviewed decision, by name."""
@@ -330,7 +367,10 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
     cases = [_build_case(each) for each in decided if each.outcome != "partial"]
     compared = [case for case in cases if case.known]
     with_majority = [case for case in cases if case.majority is not None]
-    group = Share(right=sum(case.is_right for case in compared), of=len(compared))
+    count = _MemberCount()
+    for case in cases:
+        count.add(case)
+    group = _count_right(compared)
     # The mean per case and not over all members: a large group must not outweigh a small one.
     members = Share(
         right=sum(sum(case.known) / len(case.known) for case in compared), of=len(compared)
@@ -345,19 +385,23 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
         protocol=protocol,
         cases=len(decided),
         partial=len(decided) - len(cases),
-        group=Share(right=sum(case.is_right for case in cases), of=len(cases)),
+        group=_count_right(cases),
         compared=group,
         members=members,
-        members_known=sum(len(case.known) for case in cases),
-        members_right=sum(sum(case.known) for case in cases),
-        members_unknown=sum(len(case.members) - len(case.known) for case in cases),
+        members_known=count.known,
+        members_right=count.right,
+        members_unknown=count.unknown,
         majority=Share(right=majority_right, of=len(with_majority)),
-        corrections=sum(case.is_right and case.majority is False for case in cases),
-        subversions=sum(not case.is_right and case.majority is True for case in cases),
+        corrections=sum(case.is_correction for case in cases),
+        subversions=sum(case.is_subversion for case in cases),
         amplification=amplification,
-        cases_blank=sum(case.blank == len(case.members) for case in cases),
-        members_blank=sum(case.blank for case in cases),
+        cases_blank=count.cases_blank,
+        members_blank=count.blank,
     )
+
+
+def _count_right(cases: Sequence[_Case]) -> Share:
+    return Share(right=sum(case.is_right for case in cases), of=len(cases))
 
 
 def _build_case(remembered: RememberedDecision) -> _Case:
@@ -380,7 +424,9 @@ def _build_case(remembered: RememberedDecision) -> _Case:
 
 def _is_same_choice(choice: str | None, right: str | None) -> bool | None:
     """Whether a choice was the right one; None where either is not known."""
-    return choice == right if choice and right else None
+    if not choice or not right:
+        return None
+    return choice == right
 
 
 def _find_majority(firsts: Sequence[str]) -> str | None:

@@ -105,21 +105,18 @@ def judge_evidence(
         return None
     method: Method = "ratings" if _have_values_meaning(counted) else "pairs"
     ranked, spread = _rank(counted, method)
-    margin = ranked[0].value - ranked[1].value if len(ranked) > 1 else 0.0
-    errors = [
-        spread * math.sqrt(each.readings) / (each.readings + ORDINARY_READINGS)
-        for each in ranked[:2]
-    ]
+    if len(ranked) == 1:
+        return EvidenceVerdict(method=method, ranked=ranked)
+    first, second = ranked[0], ranked[1]
+    margin = first.value - second.value
     verdict = EvidenceVerdict(
         method=method,
         ranked=ranked,
         margin=round(margin, DIGITS),
-        z=None,
-        sureness=None,
         needed=_count_needed(ranked),
-        decisive=_find_decisive(counted, method, ranked[0].answer) if len(ranked) > 1 else (),
+        decisive=_find_decisive(counted, method, first.answer),
     )
-    error = math.hypot(*errors) if len(ranked) > 1 else 0.0
+    error = math.hypot(_compute_error(first, spread), _compute_error(second, spread))
     if not error > 0:
         return verdict
     readers = sorted(_group(counted, "reader"))
@@ -130,14 +127,21 @@ def judge_evidence(
     )
 
 
+def _compute_error(evidence: AnswerEvidence, spread: float) -> float:
+    """Return the standard error of an answer's value."""
+    return spread * math.sqrt(evidence.readings) / (evidence.readings + ORDINARY_READINGS)
+
+
+def _list_values(readings: Sequence[AnswerReading]) -> list[float]:
+    return [each.value for each in readings]
+
+
 def _have_values_meaning(readings: Sequence[AnswerReading]) -> bool:
     """Whether at least half of those who read several answers tell them apart; or, if nobody read several, values differ."""
-    several = [
-        [each.value for each in own] for own in _group(readings, "reader").values() if len(own) > 1
-    ]
+    several = [own for own in _group(readings, "reader").values() if len(own) > 1]
     if not several:
-        return _vary([each.value for each in readings])
-    return 2 * sum(_vary(values) for values in several) >= len(several)
+        return _vary(_list_values(readings))
+    return 2 * sum(_vary(_list_values(own)) for own in several) >= len(several)
 
 
 def _group(
@@ -157,11 +161,10 @@ def _rank(
     readings: Sequence[AnswerReading], method: Method
 ) -> tuple[tuple[AnswerEvidence, ...], float]:
     """Return the answers, the best first, and the standard deviation of one reading."""
-    compared = (
-        _compare_within_readers(readings)
-        if method == "ratings"
-        else _order_within_readers(readings)
-    )
+    if method == "ratings":
+        compared = _compare_within_readers(readings)
+    else:
+        compared = _order_within_readers(readings)
     ranked, spread = _rank_by_values(compared), _compute_spread(compared)
     # The name breaks ties, so that every machine chooses the same.
     return tuple(
@@ -174,25 +177,28 @@ def _compare_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerRea
     readers = _group(readings, "reader").values()
     # One that read a single answer compares nothing: its reading is its mean. Where most did, all are compared with each other.
     are_single = 2 * sum(len(own) > 1 for own in readers) < len(readers)
+    everything = _list_values(readings)
     compared = []
     for own in readers:
-        values, ranks = [each.value for each in own], [each.rank for each in own]
-        steps = _measure_steps(
-            values, [each.value for each in readings] if are_single and len(own) == 1 else values
-        )
-        held = max(each.value for each in own if each.rank == max(ranks))
-        if _vary(ranks) and (held < max(values) or not _vary(values)):
-            # A constant value says nothing, so that what it holds counts whole; else it contradicts itself.
-            share = 0.5 if _vary(values) else 1.0
-            by_rank = _measure_steps(ranks, ranks)
-            steps = [
-                (1 - share) * one + share * other for one, other in zip(steps, by_rank, strict=True)
-            ]
-        compared += [
-            replace(each, value=ORDINARY + ORDINARY * step)
-            for each, step in zip(own, steps, strict=True)
-        ]
+        scale = _list_values(own)
+        if are_single and len(own) == 1:
+            scale = everything
+        for each, step in zip(own, _measure_reader(own, scale), strict=True):
+            compared.append(replace(each, value=ORDINARY + ORDINARY * step))
     return compared
+
+
+def _measure_reader(own: Sequence[AnswerReading], scale: Sequence[float]) -> list[float]:
+    """Return how many spreads each reading of one reader is above the mean, by its value and by what the reader holds."""
+    values, ranks = _list_values(own), [each.rank for each in own]
+    steps = _measure_steps(values, scale)
+    held = max(each.value for each in own if each.rank == max(ranks))
+    if not _vary(ranks) or (held >= max(values) and _vary(values)):
+        return steps
+    # A constant value says nothing, so that what it holds counts whole; else it contradicts itself.
+    share = 0.5 if _vary(values) else 1.0
+    by_rank = _measure_steps(ranks, ranks)
+    return [(1 - share) * one + share * other for one, other in zip(steps, by_rank, strict=True)]
 
 
 def _measure_steps(values: Sequence[float], scale: Sequence[float]) -> list[float]:
@@ -226,9 +232,7 @@ def _compute_spread(readings: Sequence[AnswerReading]) -> float:
     if not groups:
         return 0.0
     freedom = sum(len(own) - 1 for own in groups)
-    squares = math.fsum(
-        len(own) * _compute_deviation([each.value for each in own]) ** 2 for own in groups
-    )
+    squares = math.fsum(len(own) * _compute_deviation(_list_values(own)) ** 2 for own in groups)
     return max(_MIN_SPREAD, math.sqrt(squares / freedom))
 
 
@@ -236,7 +240,7 @@ def _order_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReadi
     """Return the readings by the share of its reader's other answers that each comes before; half of those level with it."""
     compared = []
     for own in _group(readings, "reader").values():
-        marks = [each.value for each in own]
+        marks = _list_values(own)
         if not _vary(marks):
             marks = [each.rank for each in own]
         for each, mark in zip(own, marks, strict=True):

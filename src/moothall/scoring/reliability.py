@@ -5,7 +5,7 @@ and what was abandoned was never tested: neither is counted.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -98,61 +98,76 @@ class ReliabilityTable:
 
     def count_alike(self, protocol: str, agreement: str) -> TrackShare | None:
         """Return how often decisions of this kind were right; None while too few are reviewed."""
-        cases = right = 0
+        alike: list[_Count] = []
         for kind, bins in self.counts.items():
             if kind[:2] == (protocol, agreement):
-                cases += sum(count.cases for count in bins.values())
-                right += sum(count.right for count in bins.values())
-        if cases < MIN_ALIKE:
+                alike += bins.values()
+        whole = _sum_counts(alike)
+        if whole.cases < MIN_ALIKE:
             return None
-        return TrackShare(cases=cases, right=right)
+        return TrackShare(cases=whole.cases, right=whole.right)
 
     def list_groups(self, protocol: str = "") -> tuple[ReliabilityGroup, ...]:
         """Return the counts of every kind, of one protocol if one is given."""
-        groups = (
-            _build_group(kind, bins)
-            for kind, bins in sorted(self.counts.items())
-            if protocol in {"", kind.protocol}
-        )
-        return tuple(group for group in groups if group.cases)
+        groups = []
+        for kind in sorted(self.counts):
+            if protocol in {"", kind.protocol}:
+                group = _build_group(kind, self.counts[kind])
+                if group.cases:
+                    groups.append(group)
+        return tuple(groups)
 
     def list_bins(self, protocol: str = "") -> tuple[ReliabilityBin, ...]:
-        chosen = [bins for kind, bins in self.counts.items() if protocol in {"", kind.protocol}]
-        bins = (
-            _build_bin(place, [each[place] for each in chosen if place in each])
-            for place in range(BINS)
-        )
-        return tuple(each for each in bins if each is not None)
+        by_place: dict[int | None, list[_Count]] = {}
+        for kind, counts in self.counts.items():
+            if protocol in {"", kind.protocol}:
+                for place, count in counts.items():
+                    by_place.setdefault(place, []).append(count)
+        return _build_bins(by_place)
 
 
 def _build_group(kind: DecisionKind, bins: dict[int | None, _Count]) -> ReliabilityGroup:
-    figures = [count for place, count in bins.items() if place is not None]
-    sure = sum(count.cases for count in figures)
+    whole = _sum_counts(bins.values())
+    sure = _sum_counts(count for place, count in bins.items() if place is not None)
     said = brier = None
-    if sure:
-        said = round(math.fsum(count.said for count in figures) / sure, 4)
-        brier = round(math.fsum(count.squares for count in figures) / sure, 4)
-    built = [_build_bin(place, [bins[place]]) for place in range(BINS) if place in bins]
+    if sure.cases:
+        said = round(sure.said / sure.cases, 4)
+        brier = round(sure.squares / sure.cases, 4)
     return ReliabilityGroup(
         **kind._asdict(),
-        cases=sum(count.cases for count in bins.values()),
-        right=sum(count.right for count in bins.values()),
+        cases=whole.cases,
+        right=whole.right,
         said=said,
         brier=brier,
-        bins=tuple(each for each in built if each is not None),
+        bins=_build_bins({place: [count] for place, count in bins.items()}),
     )
 
 
-def _build_bin(place: int, counts: Iterable[_Count]) -> ReliabilityBin | None:
-    listed = list(counts)
-    cases = sum(count.cases for count in listed)
-    if not cases:
-        return None
-    said = math.fsum(count.said for count in listed)
+def _build_bins(counts: Mapping[int | None, Sequence[_Count]]) -> tuple[ReliabilityBin, ...]:
+    """Return the bins that hold cases, in their order, from the counts of each."""
+    bins = []
+    for place in range(BINS):
+        whole = _sum_counts(counts.get(place, ()))
+        if whole.cases:
+            bins.append(_build_bin(place, whole))
+    return tuple(bins)
+
+
+def _build_bin(place: int, whole: _Count) -> ReliabilityBin:
     return ReliabilityBin(
         low=place / BINS,
         high=(place + 1) / BINS,
-        cases=cases,
+        cases=whole.cases,
+        right=whole.right,
+        said=round(whole.said / whole.cases, 4),
+    )
+
+
+def _sum_counts(counts: Iterable[_Count]) -> _Count:
+    listed = list(counts)
+    return _Count(
+        cases=sum(count.cases for count in listed),
         right=sum(count.right for count in listed),
-        said=round(said / cases, 4),
+        said=math.fsum(count.said for count in listed),
+        squares=math.fsum(count.squares for count in listed),
     )

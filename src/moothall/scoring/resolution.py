@@ -84,15 +84,17 @@ class SeatVote:
 
 def build_vote(seat: Seat, position: VotePosition | None, confidence: float | None) -> SeatVote:
     """Build the vote of a seat as it is counted; a confidence that is not stated is presumed, and marked so."""
-    presumed = ORDINARY_CONFIDENCE if position in SIDES else 0.0
+    is_stated = confidence is not None
+    if confidence is None:
+        confidence = ORDINARY_CONFIDENCE if position in SIDES else 0.0
     return SeatVote(
         seat=seat.id,
         position=position,
-        confidence=presumed if confidence is None else confidence,
+        confidence=confidence,
         weight=seat.weight,
         family=find_seat_family(seat),
         accuracy=find_accuracy(seat),
-        stated=confidence is not None,
+        stated=is_stated,
     )
 
 
@@ -199,11 +201,8 @@ def pool_one_voice(
         scores[choice] = score(
             {vote.seat: named[vote.seat] for vote in votes if vote.position in _FOR}
         )
-    return {
-        choice: share
-        for choice, share in compute_posterior(scores, count).items()
-        if choice is not None
-    }
+    shares = compute_posterior(scores, count)
+    return {choice: shares[choice] for choice in ballots}
 
 
 def resolve_open_vote(
@@ -224,12 +223,13 @@ def resolve_consensus(
 
     def classify_consensus(votes: Sequence[SeatVote], support: float | None) -> ConsensusType:
         siding = _list_siding(votes)
-        if not all(
-            v.position != "oppose" and v.confidence >= threshold - _ROUNDING for v in siding
-        ):
+        for vote in siding:
+            if vote.position == "oppose" or vote.confidence < threshold - _ROUNDING:
+                return "no_consensus"
+        needed = len(votes) if quorum is None else quorum
+        if len(siding) < needed or not _is_above_half(support):
             return "no_consensus"
-        enough = len(siding) >= (len(votes) if quorum is None else quorum)
-        return _classify_unopposed(votes) if enough and _is_above_half(support) else "no_consensus"
+        return _classify_unopposed(votes)
 
     return _resolve_votes(votes, classify_consensus, correlations)
 
@@ -303,9 +303,12 @@ def _can_turn(
 ) -> bool:
     """Whether the outcome would be another one if every missing vote went against it, with full confidence."""
     against: VotePosition = "oppose" if carried else "support"
-    turned = [
-        replace(v, position=against, confidence=1.0) if v.position is None else v for v in votes
-    ]
+    turned = []
+    for vote in votes:
+        if vote.position is None:
+            turned.append(replace(vote, position=against, confidence=1.0))
+        else:
+            turned.append(vote)
     siding = _list_siding(turned)
     support = _compute_support(siding, weigh_votes(siding, correlations))
     would_carry = classify(turned, support) != "no_consensus"
