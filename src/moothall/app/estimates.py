@@ -107,8 +107,9 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
     price = None
     if not unpriced:
         price = Range(round(float(min(usd)), 4), round(float(usd[1]), 4))
+    expected_calls = Range(_round_up(calls[0]), _round_up(calls[1]))
     return SessionEstimate(
-        calls=Range(_round_up(calls[0]), _round_up(calls[1])),
+        calls=expected_calls,
         path=_measure_path(expected, asked),
         tokens=Range(_round_figures(min(tokens)), _round_figures(tokens[1])),
         usd=price,

@@ -50,10 +50,11 @@ class ReadSession(NamedTuple):
         asked = set()
         if timeline.closed is None:
             asked = {find_asked_seat(ask) for ask in timeline.session_state.pending}
+        lost = tuple(replace(each, why=why.get(each.seat, "")) for each in decision.lost)
         lines = render_decision_lines(self.plugin.report(timeline))
         return replace(
             decision,
-            lost=tuple(replace(lost, why=why.get(lost.seat, "")) for lost in decision.lost),
+            lost=lost,
             cursor=timeline.seq,
             waiting_for=tuple(sorted(asked)),
             summary=tuple(line.text for line in lines if line.text),

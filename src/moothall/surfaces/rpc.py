@@ -246,6 +246,7 @@ def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
                 "schema": schema,
             }
         )
+    errors = [{"$ref": f"#/components/errors/{error['code']}"} for error in list_errors()]
     described = {
         "name": method.name,
         "summary": method.summary,
@@ -253,7 +254,7 @@ def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
         "params": params,
         "result": {"name": "result", "schema": given},
         "examples": _build_examples(method.name, required, given),
-        "errors": [{"$ref": f"#/components/errors/{error['code']}"} for error in list_errors()],
+        "errors": errors,
         "x-needs": method.needs,
     }
     if method.tool:

@@ -144,14 +144,17 @@ async def resume_thread(
     hits = [
         hit for hit in await memory.find_similar(caught_up.view.title) if hit.decision not in inside
     ]
-    running = [
-        await _find_running(call, each.decision_id) for each in decisions if not each.has_ended
-    ]
+    running = []
+    for each in decisions:
+        if not each.has_ended:
+            standing = await _find_running(call, each.decision_id)
+            if standing is not None:
+                running.append(standing)
     return ResumedOut.collect(
         caught_up,
         thread=caught_up.view,
         like=await find_decisions(call, hits),
-        running=[standing for standing in running if standing is not None],
+        running=running,
     )
 
 
@@ -160,7 +163,9 @@ async def _find_running(call: Call, session: str) -> StandingOut | None:
     try:
         name = parse_session_id(session)
         snapshot = await call.moot.engine.load_snapshot(name)
-        return None if snapshot.is_closed else await build_session_standing(call, name)
+        if snapshot.is_closed:
+            return None
+        return await build_session_standing(call, name)
     except (CallerError, WorldError):
         return None
 

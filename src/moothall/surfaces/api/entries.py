@@ -157,16 +157,12 @@ class SaidSearch:
         best: dict[SessionId, int] = {}
         for number, _ in ranking.ranked:
             best.setdefault(*self._places[number])
-        words = {
-            session: (await self._engine.entries(session, seq - 1, 1))[0]
-            for session, seq in best.items()
-        }
-        return {
-            session: SaidWords(
-                entry.seq, strip_control(find_snippet(_join_words(entry.fact), ranking.terms).text)
-            )
-            for session, entry in words.items()
-        }
+        said = {}
+        for session, seq in best.items():
+            entry = (await self._engine.entries(session, seq - 1, 1))[0]
+            snippet = find_snippet(_join_words(entry.fact), ranking.terms)
+            said[session] = SaidWords(entry.seq, strip_control(snippet.text))
+        return said
 
     async def _add_session(self, line: SessionLine) -> None:
         try:

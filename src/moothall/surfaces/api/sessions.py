@@ -118,31 +118,26 @@ async def list_sessions(
 ) -> SessionsOut:
     """All sessions, the most recently active first."""
     # A token for one session finds nothing of another.
-    lines = [
-        each
-        for each in reversed(await call.moot.sessions())
-        if call.caller.session in {"", each.session}
-    ]
-    lines = [
-        each for each in lines if status in {"all", each.status} and protocol in {"", each.protocol}
-    ]
+    lines = []
+    for each in reversed(await call.moot.sessions()):
+        if (
+            call.caller.session in {"", each.session}
+            and status in {"all", each.status}
+            and protocol in {"", each.protocol}
+        ):
+            lines.append(each)
     if tag:
-        tagged = {
-            each.session
-            for each in await call.moot.session_list.add_labels(lines)
-            if tag in each.tags
-        }
-        lines = [each for each in lines if each.session in tagged]
+        labelled = await call.moot.session_list.add_labels(lines)
+        pairs = zip(lines, labelled, strict=True)
+        lines = [line for line, label in pairs if tag in label.tags]
     said: dict[SessionId, SaidWords] = {}
     if query.strip():
         known = {line.session: line for line in lines}
         said = await call.context.get_or_create(SaidSearch).search(query, lines)
-        topics = [
-            line.session
-            for line in await call.moot.session_list.search(query)
-            if line.session in known
-        ]
-        lines = [known[name] for name in dict.fromkeys((*topics, *said))]
+        # Those on such a topic come first.
+        names = dict.fromkeys(line.session for line in await call.moot.session_list.search(query))
+        names.update(dict.fromkeys(said))
+        lines = [known[name] for name in names if name in known]
     shown = await call.moot.session_list.add_outcomes(lines[after : after + limit])
     sessions = []
     for each in shown:

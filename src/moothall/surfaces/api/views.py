@@ -74,9 +74,12 @@ def build_standing(place: DeliberationState) -> shapes.StandingOut:
 def build_general_standing(snapshot: Snapshot, protocol: str) -> shapes.StandingOut:
     """Where a session of any protocol stands: its asks are answered with `moot.answer`."""
     state = snapshot.session_state
-    status = "open" if state.parked is None else "parked"
+    status = "open"
     if snapshot.is_closed:
         status = "closed"
+    elif state.parked is not None:
+        status = "parked"
+    participants = [shapes.ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats]
     return _build_standing(
         snapshot,
         protocol=protocol,
@@ -85,9 +88,7 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> shapes.Standing
         round=0,
         waiting_for=sorted({find_asked_seat(ask) for ask in state.pending}),
         note=f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
-        participants=[
-            shapes.ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats
-        ],
+        participants=participants,
     )
 
 
@@ -421,9 +422,11 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
         if position.verdict is None:
             continue
         vote = votes.get(position.seat)
-        line = None
+        model = None
         if council is not None:
             line = council.state.line(council.state.votes.get(position.seat))
+            if line is not None:
+                model = line.model or None
         given[position.seat] = shapes.VoteOut.collect(
             vote,
             position=position.verdict,
@@ -431,7 +434,7 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
             moved_by=position.moved_by,
             weight=position.weight,
             via=position.via or None,
-            model=(line.model or None) if line is not None else None,
+            model=model,
         )
     return given
 

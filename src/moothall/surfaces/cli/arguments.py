@@ -93,12 +93,11 @@ class SessionName(click.ParamType[str]):
     ) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
-        lines = [
-            line
-            for line in reversed(_read_ledger(lambda moot: moot.sessions()) or [])
-            if line.session.startswith(incomplete)
-        ]
-        return [CompletionItem(line.session, help=line.topic[:60]) for line in lines]
+        items = []
+        for line in reversed(_read_ledger(lambda moot: moot.sessions()) or []):
+            if line.session.startswith(incomplete):
+                items.append(CompletionItem(line.session, help=line.topic[:60]))
+        return items
 
 
 class QuestionText(click.ParamType[str]):

@@ -93,16 +93,13 @@ async def log(moot: Moot, *, limit: int) -> CommandResult:
     moot access log --limit 1000 --json
     """
     tokens = {token.id: token for token in await moot.access.tokens()}
-    said = [
-        row
-        for entry in await moot.access.load_log(limit)
-        for row in _describe_access(entry, tokens)
-    ]
-    rows = [{name: value for name, value in row.items() if value != ""} for row in said]
-    lines = [
-        "  ".join((format_local(at, "%H:%M:%S"), *map(str, rest)))
-        for at, *rest in (row.values() for row in rows)
-    ]
+    rows, lines = [], []
+    for entry in await moot.access.load_log(limit):
+        for said in _describe_access(entry, tokens):
+            row = {name: value for name, value in said.items() if value != ""}
+            at, *rest = row.values()
+            rows.append(row)
+            lines.append("  ".join((format_local(at, "%H:%M:%S"), *map(str, rest))))
     return CommandResult(json=rows, lines=lines or [Note("nobody was let in or refused yet")])
 
 
@@ -111,7 +108,9 @@ def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict
     fact, at = entry.fact, entry.at
     if isinstance(fact, facts.SecretsRefused):
         for each in fact.refusals:
-            why = f"{each.reason} secret" if each.reason else ""
+            why = ""
+            if each.reason:
+                why = f"{each.reason} secret"
             yield {
                 "at": at,
                 "event": "refused",
@@ -122,11 +121,10 @@ def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict
             }
         return
     name = str(getattr(fact, "token", "") or getattr(fact, "id", ""))
-    whose = (
-        ""
-        if name not in tokens
-        else " ".join(filter(None, (tokens[name].role, tokens[name].session, tokens[name].seat)))
-    )
+    whose = ""
+    if name in tokens:
+        token = tokens[name]
+        whose = " ".join(filter(None, (token.role, token.session, token.seat)))
     event = _ACCESS_EVENTS[type(fact)]
     yield {
         "at": at,

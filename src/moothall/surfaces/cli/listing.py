@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from moothall.domain.ids import SessionId
     from moothall.locale.catalogues import SessionCommandText
+    from moothall.memory.register import ArchivedSession
 
 NARROW, WIDE = 100, 140
 """Below the one, question and decision need a line each; from the other on, there is room for the rest."""
@@ -84,24 +86,21 @@ async def list_sessions(
     """
     archived = await moot.session_list.load_archived()
     if is_archived:
-        rows = [
-            {"sessionId": name, "file": each.file, "at": each.at, "entries": each.head.seq}
-            for name, each in archived.items()
-        ]
-        where = [
-            f"{name}  archived {each.at.astimezone():%Y-%m-%d} in {each.file}"
-            for name, each in archived.items()
-        ]
-        return CommandResult(json=rows, lines=where or [Note("no session is archived")])
-    sessions = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
-    labelled = {line.session: line for line in await moot.session_list.add_labels(sessions)}
-    wanted = [
-        line
-        for line in sessions
-        if (not is_open or line.status in {"thinking", "parked"})
-        and (not tag or tag in labelled[line.session].tags)
-    ]
-    away = [line for line in wanted if labelled[line.session].is_away]
+        return _describe_archived(archived)
+    if query:
+        sessions = (await moot.session_list.search(query))[::-1]
+    else:
+        sessions = await moot.sessions()
+    wanted, away = [], []
+    labelled = await moot.session_list.add_labels(sessions)
+    for line, label in zip(sessions, labelled, strict=True):
+        if is_open and line.status not in {"thinking", "parked"}:
+            continue
+        if tag and tag not in label.tags:
+            continue
+        wanted.append(line)
+        if label.is_away:
+            away.append(line)
     total, notes = len(wanted), []
     if is_away:
         wanted = away
@@ -118,6 +117,16 @@ async def list_sessions(
         json={"sessions": lines[::-1], "total": total},
         lines=_describe_sessions(lines, notes, is_filtered, left_out=len(wanted) - len(shown)),
     )
+
+
+def _describe_archived(archived: "Mapping[SessionId, ArchivedSession]") -> CommandResult:
+    """The sessions that went into archives, and where each is."""
+    rows, lines = [], []
+    for name, each in archived.items():
+        row = {"sessionId": name, "file": each.file, "at": each.at, "entries": each.head.seq}
+        rows.append(row)
+        lines.append(f"{name}  archived {each.at.astimezone():%Y-%m-%d} in {each.file}")
+    return CommandResult(json=rows, lines=lines or [Note("no session is archived")])
 
 
 def _choose_shown(wanted: list[SessionLine], limit: int | None) -> list[SessionLine]:

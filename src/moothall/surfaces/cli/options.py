@@ -59,14 +59,14 @@ class WaitCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words = args[: args.index("--")] if "--" in args else args
-        with_value = [
-            f"{WAIT}={WAIT_UNSAID}"
-            if word == WAIT and not _is_duration(args[at + 1 : at + 2])
-            else word
-            for at, word in enumerate(words)
-        ]
-        for word in (word for before, word in pairwise(words) if before == WAIT):
-            if _DURATION_LIKE.fullmatch(word) and not _is_duration([word]):
+        with_value = []
+        for at, word in enumerate(words):
+            if word == WAIT and not _is_duration(args[at + 1 : at + 2]):
+                with_value.append(f"{WAIT}={WAIT_UNSAID}")
+            else:
+                with_value.append(word)
+        for before, word in pairwise(words):
+            if before == WAIT and _DURATION_LIKE.fullmatch(word) and not _is_duration([word]):
                 ctx.fail(f"{WAIT} {word}: expected a duration such as 90s, 10m, 2h or 3d")
         ctx.allow_extra_args = True
         rest = super().parse_args(ctx, [*with_value, *args[len(words) :]])

@@ -6,9 +6,10 @@ What one command alone needs is imported in it: the others start without it.
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +24,10 @@ from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.options import parse_swaps, swap_option
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
+
+if TYPE_CHECKING:
+    from moothall.domain.facts import Entry
+    from moothall.reports.decision import Decision
 
 KEY_HELP = "64 digits, or a file with them."
 NOT_SIGNED = "not signed: no key can be made in MOOT_HOME"
@@ -243,46 +248,45 @@ async def diff(moot: Moot, left: str, right: str) -> CommandResult:
     \b
     moot diff think_20261115_001 think_20261115_002
     """
-    from moothall.codec.answers import as_json as plain_json
-
     differing = await moot.diff(left, right)
     decisions = [await moot.decision(left), await moot.decision(right)]
-    rest = {
-        side: [
-            {
-                "seq": entry.seq,
-                "at": entry.at,
-                "fact": type(entry.fact).__name__,
-                "what": plain_json(entry.fact),
-            }
-            for entry in getattr(differing, side)
-        ]
-        for side in ("left", "right")
-    }
-    ends = [
-        f"{each.session}: {one_line(each.decision.text) if each.decision else each.status}"
-        for each in decisions
-    ]
-    rest_of_both = (
-        "then:" if differing.left or differing.right else "the last of both: they are equal"
-    )
+    rest_of_both = "the last of both: they are equal"
+    if differing.left or differing.right:
+        rest_of_both = "then:"
     lines = [
-        f"- {ends[0]}",
-        f"+ {ends[1]}",
+        f"- {_describe_end(decisions[0])}",
+        f"+ {_describe_end(decisions[1])}",
         f"the same up to entry {differing.shared} of the ledger, {rest_of_both}",
     ]
     for mark, side in (("-", left), ("+", right)):
-        lines += [
-            f"{mark} {line}" for line in await _list_lines_after(moot, side, differing.shared)
-        ]
+        for line in await _list_lines_after(moot, side, differing.shared):
+            lines.append(f"{mark} {line}")
     return CommandResult(
         json={
             "shared": differing.shared,
-            **rest,
+            "left": _encode_entries(differing.left),
+            "right": _encode_entries(differing.right),
             "decisions": [each.to_json() for each in decisions],
         },
         lines=lines,
     )
+
+
+def _encode_entries(entries: "Sequence[Entry]") -> list[dict[str, Any]]:
+    from moothall.codec.answers import as_json as plain_json
+
+    rows = []
+    for entry in entries:
+        kind, what = type(entry.fact).__name__, plain_json(entry.fact)
+        rows.append({"seq": entry.seq, "at": entry.at, "fact": kind, "what": what})
+    return rows
+
+
+def _describe_end(decision: "Decision") -> str:
+    """What a session decided, or where it stands."""
+    if decision.decision is None:
+        return f"{decision.session}: {decision.status}"
+    return f"{decision.session}: {one_line(decision.decision.text)}"
 
 
 async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
@@ -294,7 +298,8 @@ async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
     lines: list[str] = []
     for entry in await moot.engine.entries(parse_session_id(session)):
         happened = describe_entry(plugin, timeline, entry)
-        lines += happened if entry.seq > shared else []
+        if entry.seq > shared:
+            lines += happened
     return lines
 
 

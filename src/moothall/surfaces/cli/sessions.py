@@ -13,6 +13,7 @@ from moothall.app.reading_threads import run_on_own_thread
 from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.domain.effects import Ask
 from moothall.domain.ids import find_asked_seat, parse_seat_id, parse_session_id
+from moothall.domain.person import PersonStep
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
@@ -80,38 +81,40 @@ async def asks(call: Call, session: str | None, seat: str | None) -> CommandResu
             continue
         asked: AsksOut = await perform(METHODS["moot.getAsks"], call, {"sessionId": line.session})
         chosen = [each for each in asked.asks if seat in {None, each.seat}]
-        waiting += [asked.model_copy(update={"asks": chosen})] if chosen else []
+        if chosen:
+            waiting.append(asked.model_copy(update={"asks": chosen}))
         words = await _load_words(call.moot, line.session)
-        lines += [
-            f"{line.session}  {each.seat}{_format_deadline(each, words)}  {one_line(line.topic)}"
-            for each in chosen
-        ]
+        for each in chosen:
+            deadline = _format_deadline(each, words)
+            lines.append(f"{line.session}  {each.seat}{deadline}  {one_line(line.topic)}")
     return CommandResult(
         json={"sessions": waiting}, lines=lines or [Note(SESSION_COMMAND[guess_language()].no_ask)]
     )
 
 
 def _format_deadline(each: AskOut, words: SessionCommandText) -> str:
-    return words.ask_until.format(time=output.format_local(each.deadline)) if each.deadline else ""
+    if not each.deadline:
+        return ""
+    return words.ask_until.format(time=output.format_local(each.deadline))
 
 
 def _describe_ask(each: AskOut, session: str, words: SessionCommandText) -> Iterator[str]:
     yield f"── {each.ask}{_format_deadline(each, words)}\n{each.briefing}\n\n{each.instructions}\n"
     steps = build_person_ask(each.brief).steps
     if steps:
-        needed = [
-            step
-            for step in steps[1:]
-            if step.is_needed and step.choices and step.only_after is None
-        ]
-        parts = [
-            (step.text, " | ".join(choice.text for choice in step.choices))
-            for step in (steps[0], *needed)
-        ]
-        question = strip_control(
-            " ".join(f"{text} ({choices})" if choices else text for text, choices in parts)
-        )
+        parts = [_describe_step(steps[0])]
+        for step in steps[1:]:
+            if step.is_needed and step.choices and step.only_after is None:
+                parts.append(_describe_step(step))
+        question = strip_control(" ".join(parts))
         yield f"{words.in_words.format(session=session, seat=each.seat, question=question)}\n"
+
+
+def _describe_step(step: PersonStep) -> str:
+    """The question of a step, with what it can be answered with."""
+    if not step.choices:
+        return step.text
+    return f"{step.text} ({' | '.join(choice.text for choice in step.choices)})"
 
 
 @click.command()

@@ -75,14 +75,12 @@ async def panel(name: str | None, language: Language, toml: bool) -> CommandResu
     moot panel board --language zh --toml > mine.toml
     """
     if name is None:
-        panels = [load_preset(each, language) for each in list_presets()]
-        rows = [
-            {"name": each.name, "title": each.title, "description": each.description}
-            for each in panels
-        ]
-        return CommandResult(
-            json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels]
-        )
+        rows, lines = [], []
+        for preset in list_presets():
+            each = load_preset(preset, language)
+            rows.append({"name": each.name, "title": each.title, "description": each.description})
+            lines.append(f"{each.name:14} {each.title}: {each.description}")
+        return CommandResult(json=rows, lines=lines)
     chosen = load_panel(name, language, os.environ)
     if toml and name in list_presets():
         file = find_translation(

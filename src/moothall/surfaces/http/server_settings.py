@@ -48,18 +48,25 @@ WITH_FILES: Final = 16_777_216
 
 def spread_limits(given: Mapping[str, Any]) -> dict[Role, CallLimits]:
     """The limits of each role: those of all, and its own in their place; raises ValidationError, BadSetting."""
-    shared = {name: value for name, value in given.items() if not isinstance(value, dict)}
-    roles = {name: value for name, value in given.items() if isinstance(value, dict)}
+    shared: dict[str, Any] = {}
+    roles: dict[str, dict[str, Any]] = {}
+    for name, value in given.items():
+        if isinstance(value, dict):
+            roles[name] = value
+        else:
+            shared[name] = value
     unknown = sorted(roles.keys() - set(ROLES))
     if unknown:
         raise BadSetting(
             f"limits.{unknown[0]}: no role is called so; the roles are: {', '.join(ROLES)}"
         )
-    files = {role: {"largest_body": WITH_FILES} if "run" in MAY[role] else {} for role in ROLES}
-    return {
-        role: CallLimits.model_validate({**files[role], **shared, **roles.get(role, {})})
-        for role in ROLES
-    }
+    limits = {}
+    for role in ROLES:
+        stated = {**shared, **roles.get(role, {})}
+        if "run" in MAY[role]:
+            stated.setdefault("largest_body", WITH_FILES)
+        limits[role] = CallLimits.model_validate(stated)
+    return limits
 
 
 class ServerSettings(BaseModel):
@@ -94,7 +101,9 @@ class ServerSettings(BaseModel):
 
     def select_programs(self, *, is_local: bool) -> Sequence[str] | None:
         """The programs that may be started; None: any, for a holder of the key of the home."""
-        return () if self.programs is None and not is_local else self.programs
+        if self.programs is None and not is_local:
+            return ()
+        return self.programs
 
     @property
     def largest_body(self) -> int:
