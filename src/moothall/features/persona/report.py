@@ -41,7 +41,9 @@ def _build_decision(
     timeline: PersonaTimeline, decision: Decision, words: PersonaReportText
 ) -> tuple[Block, ...]:
     """The decision, with what makes it worth less than it seems before everything else."""
-    doubts = [words.overruled] if decision.overruled else []
+    doubts: list[str] = []
+    if decision.overruled:
+        doubts.append(words.overruled)
     is_imported = isinstance(timeline.closed, SessionImported)
     if (
         timeline.closed is not None
@@ -70,14 +72,12 @@ def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block,
     """What the decision answers to each input of the user, and which it left out."""
     items: list[blocks.Text] = []
     for each in decision.answers:
-        answer: blocks.Span = (
-            blocks.Muted(words.no_answer) if each.answer is None else one_line(each.answer)
-        )
-        source = (" ", sections.format_sources(SourcedClaim(text="", entries=each.entries), words))
-        sources = () if each.answer is None else source
-        items.append(
-            (blocks.References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources)
-        )
+        question = (blocks.References((each.input,)), f" {one_line(each.asked)} → ")
+        if each.answer is None:
+            items.append((*question, blocks.Muted(words.no_answer)))
+        else:
+            sources = sections.format_sources(SourcedClaim(text="", entries=each.entries), words)
+            items.append((*question, one_line(each.answer), " ", sources))
     return build_section(words.inputs, (blocks.Bullets(tuple(items)),))
 
 
@@ -88,7 +88,9 @@ def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tup
     for point in timeline.state.points:
         status = point.compute_status(len(timeline.state.seats))
         if status in titles:
-            by = point.agreed if status == "agreed" else point.contested
+            by = point.contested
+            if status == "agreed":
+                by = point.agreed
             claim = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
             items.append(
                 (blocks.Strong(titles[status]), ": ", blocks.References((point.entry,)), claim)
@@ -124,28 +126,26 @@ def _build_silent_turn(
 
 def _list_counts(turn: PersonaTurn | None) -> tuple[int, ...]:
     """What of a turn can change: it only ever grows."""
-    return () if turn is None else (len(turn.bids), len(turn.floors))
+    if turn is None:
+        return ()
+    return len(turn.bids), len(turn.floors)
 
 
 def _build_line(
     line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText
 ) -> Block:
-    score = () if line.relevance_score is None else (blocks.Muted(f"{line.relevance_score:.2f}"),)
-    answers = (
-        (blocks.References((line.refers_to,), f"{words.answers} {{line}}"),)
-        if line.refers_to
-        else ()
-    )
-    unaware = (blocks.References((line.unaware_of,), words.unaware),) if line.unaware_of else ()
-    platform = (blocks.Muted(line.platform),) if line.platform else ()
-    return sections.build_line_card(
-        line,
-        *score,
-        *answers,
-        *unaware,
-        *platform,
-        content=(_build_bids(turn, words),) if turn else (),
-    )
+    marks: list[blocks.Text] = []
+    if line.relevance_score is not None:
+        marks.append(blocks.Muted(f"{line.relevance_score:.2f}"))
+    if line.refers_to:
+        marks.append(blocks.References((line.refers_to,), f"{words.answers} {{line}}"))
+    if line.unaware_of:
+        marks.append(blocks.References((line.unaware_of,), words.unaware))
+    if line.platform:
+        marks.append(blocks.Muted(line.platform))
+    if turn is None:
+        return sections.build_line_card(line, *marks)
+    return sections.build_line_card(line, *marks, content=(_build_bids(turn, words),))
 
 
 def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
@@ -164,7 +164,7 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
                 )
             )
             continue
-        what = words.speaks if bid.intent.intent_to_speak else words.silent
+        what = _describe_intent(bid.intent, words)
         if bid.seat in given:
             what = f"{words.floor}: {given[bid.seat]}"
         score = bid.intent.reaction_score
@@ -181,8 +181,10 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
 
 
 def _describe_floor(floor: facts.FloorGiven, words: PersonaReportText) -> str:
-    waited = f", {words.waited.format(turns=floor.waited)}" if floor.waited else ""
-    return f"{words.floors[floor.reason]}{waited}"
+    reason = words.floors[floor.reason]
+    if floor.waited:
+        reason += f", {words.waited.format(turns=floor.waited)}"
+    return reason
 
 
 def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
@@ -226,17 +228,29 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
 
 
 def _describe_bid(seat: str, intent: facts.Intent, words: PersonaReportText) -> str:
-    what = words.speaks if intent.intent_to_speak else words.silent
+    what = _describe_intent(intent, words)
     return f"{seat} {intent.reaction_score:.2f} {what}: {one_line(intent.reason)}"
 
 
+def _describe_intent(intent: facts.Intent, words: PersonaReportText) -> str:
+    if intent.intent_to_speak:
+        return words.speaks
+    return words.silent
+
+
 def _format_confidence(stated: float | None, words: PersonaReportText) -> str:
-    return words.not_stated if stated is None else f"{stated:.2f}"
+    if stated is None:
+        return words.not_stated
+    return f"{stated:.2f}"
 
 
 def format_line_marks(line: PersonaTimelineLine, words: PersonaReportText) -> str:
     """How much a line was wanted, what it answers, and which input it did not know."""
-    score = "" if line.relevance_score is None else f" {line.relevance_score:.2f}"
-    answers = f" → #{line.refers_to}" if line.refers_to else ""
-    unaware = f" ({words.unaware.format(line=f'#{line.unaware_of}')})" if line.unaware_of else ""
-    return f"{score}{answers}{unaware}"
+    marks = ""
+    if line.relevance_score is not None:
+        marks += f" {line.relevance_score:.2f}"
+    if line.refers_to:
+        marks += f" → #{line.refers_to}"
+    if line.unaware_of:
+        marks += f" ({words.unaware.format(line=f'#{line.unaware_of}')})"
+    return marks

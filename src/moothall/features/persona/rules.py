@@ -94,42 +94,33 @@ class PersonaRules:
             case facts.IntentDeclared(seat=seat, said=facts.Intent() as intent):
                 if not _is_awaited(state, fact, "intents", "intent"):
                     return state
-                return _apply_bid(
-                    _with_choice(state, seat, intent.choice) if state.has_blind_bids else state,
-                    seat,
-                    intent,
-                )
+                if state.has_blind_bids:
+                    state = _with_choice(state, seat, intent.choice)
+                return _apply_bid(state, seat, intent)
             case facts.BidsDeclared(seat=seat, said=facts.JointBids(bids=bids)):
-                return (
-                    _apply_joint_bids(state, seat, bids)
-                    if _is_awaited(state, fact, "intents", "bids")
-                    else state
-                )
+                if not _is_awaited(state, fact, "intents", "bids"):
+                    return state
+                return _apply_joint_bids(state, seat, bids)
             case facts.TurnTaken(said=facts.PersonaSpeech() as speech):
-                return (
-                    _apply_speech(state, fact.seat, speech)
-                    if _is_awaited(state, fact, "speech", "speech")
-                    else state
-                )
+                if not _is_awaited(state, fact, "speech", "speech"):
+                    return state
+                return _apply_speech(state, fact.seat, speech)
             case facts.FloorGiven(seat=seat):
                 return fast_replace(state, phase="speech", floor=seat, floor_heard=state.last_id)
             case facts.PositionTaken(seat=seat, said=facts.Position() as position):
-                return (
-                    _apply_position(state, seat, position)
-                    if _is_awaited(state, fact, "blind", "position")
-                    else state
-                )
+                if not _is_awaited(state, fact, "blind", "position"):
+                    return state
+                return _apply_position(state, seat, position)
             case SeatLost():
                 return _apply_loss(state, fact)
             case InputGiven(text=text):
                 return _apply_input(state, text)
             case facts.TurnPassed():
-                # A turn during which an input arrived was not idle: nobody has been asked about the input yet.
-                return _begin_next_turn(
-                    fast_replace(
-                        state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1
-                    )
-                )
+                idle_turns = state.idle_turns + 1
+                if _is_overtaken(state):
+                    # A turn during which an input arrived was not idle: nobody has been asked about the input yet.
+                    idle_turns = 0
+                return _begin_next_turn(fast_replace(state, idle_turns=idle_turns))
             case facts.TalkEnded(reason=reason):
                 return fast_replace(
                     state, phase="draft", ended_by=reason, floor=None, endings=state.endings + 1
@@ -140,11 +131,9 @@ class PersonaRules:
                 phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
                 return fast_replace(state, phase=phase, author=seat, draft=draft, stands={})
             case facts.StandTaken(seat=seat, said=facts.Stand() as stand):
-                return (
-                    _apply_stand(state, seat, stand)
-                    if _is_awaited(state, fact, "stands", "stand")
-                    else state
-                )
+                if not _is_awaited(state, fact, "stands", "stand"):
+                    return state
+                return _apply_stand(state, seat, stand)
             case SessionResumed():
                 # A speaker that the dead process had asked is asked again, and is then told all that was said.
                 return fast_replace(state, floor_heard=state.last_id)
@@ -176,7 +165,10 @@ class PersonaRules:
                 return (_build_ask(state, "draft", list_drafters(state)[0]),)
             case "stands":
                 # The author is not asked for a verdict on its own draft; `collect_last_words` counts it as support.
-                others = {state.author: None, **state.stands} if state.author else state.stands
+                others: dict[SeatId, facts.Stand | None] = {}
+                if state.author:
+                    others[state.author] = None
+                others.update(state.stands)
                 return _build_asks(state, "stand", others)
             case "concluding":
                 return (Record(fact=build_conclusion(state)),)
@@ -224,16 +216,16 @@ def _apply_utterance(
 ) -> Meeting:
     number = state.last_id + 1
     # Models refer to entries that do not exist, or to their own: such references are dropped.
-    refers_to = refers_to if refers_to is not None and 1 <= refers_to < number else None
+    if refers_to is not None and not 1 <= refers_to < number:
+        refers_to = None
     utterance = Utterance(id=number, speaker=speaker, text=text, refers_to=refers_to)
     points = state.points
     # The user's words are not a claim that seats could agree on or contest.
     if speaker != USER:
         points = add_point(points, number, speaker, extract_claim(text), len(state.seats))
     elif number > 1:
-        state = fast_replace(
-            state, inputs=(*state.inputs, clip_utterance(utterance, MAX_INPUT_LENGTH))[-MAX_INPUTS:]
-        )
+        inputs = (*state.inputs, clip_utterance(utterance, MAX_INPUT_LENGTH))
+        state = fast_replace(state, inputs=inputs[-MAX_INPUTS:])
     return fast_replace(
         state,
         last_id=number,
@@ -256,7 +248,8 @@ def _record_speaker(state: Meeting, seat: SeatId, text: str) -> Meeting:
 
 def _apply_position(state: Meeting, seat: SeatId, position: facts.Position | None) -> Meeting:
     positions = {**state.positions, seat: position}
-    state = state if position is None else _with_choice(state, seat, position.choice)
+    if position is not None:
+        state = _with_choice(state, seat, position.choice)
     if len(positions) < len(state.seats):
         return fast_replace(state, positions=positions)
     return fast_replace(
@@ -265,17 +258,19 @@ def _apply_position(state: Meeting, seat: SeatId, position: facts.Position | Non
 
 
 def _with_choice(state: Meeting, seat: SeatId, choice: str) -> Meeting:
-    return fast_replace(state, choices={**state.choices, seat: choice}) if choice.strip() else state
+    if not choice.strip():
+        return state
+    return fast_replace(state, choices={**state.choices, seat: choice})
 
 
 def _apply_bid(state: Meeting, seat: SeatId, intent: facts.Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
-    phase = "floor" if len(intents) == len(state.seats) else state.phase
-    points = (
-        state.points
-        if intent is None
-        else apply_view(state.points, state.viewed, seat, intent.view)
-    )
+    phase = state.phase
+    if len(intents) == len(state.seats):
+        phase = "floor"
+    points = state.points
+    if intent is not None:
+        points = apply_view(points, state.viewed, seat, intent.view)
     return fast_replace(state, intents=intents, phase=phase, points=points)
 
 
@@ -297,7 +292,9 @@ def _apply_joint_bids(
 def _apply_speech(state: Meeting, seat: SeatId, speech: facts.PersonaSpeech) -> Meeting:
     intent = state.intents.get(seat)
     # The reaction score weighs the entry in the digest: what moved a seat most is kept longest.
-    score = 0.5 if intent is None else intent.reaction_score
+    score = 0.5
+    if intent is not None:
+        score = intent.reaction_score
     after = _apply_utterance(state, seat, speech.content, speech.refers_to, score)
     if speech.refers_to is not None:
         after = fast_replace(
@@ -310,6 +307,11 @@ def _apply_speech(state: Meeting, seat: SeatId, speech: facts.PersonaSpeech) -> 
 
 def _begin_next_turn(state: Meeting) -> Meeting:
     had = {state.floor, *state.fallen}
+    # One more turn for each seat that wanted the floor and was not given it.
+    waited: dict[SeatId, int] = {}
+    for seat, intent in state.intents.items():
+        if intent is not None and intent.intent_to_speak and seat not in had:
+            waited[seat] = state.waited.get(seat, 0) + 1
     return fast_replace(
         state,
         phase="intents",
@@ -320,20 +322,17 @@ def _begin_next_turn(state: Meeting) -> Meeting:
         intents={},
         floor=None,
         fallen=(),
-        # One more turn for each seat that wanted the floor and was not given it.
-        waited={
-            seat: state.waited.get(seat, 0) + 1
-            for seat, intent in state.intents.items()
-            if intent is not None and intent.intent_to_speak and seat not in had
-        },
+        waited=waited,
         apart=(),
     )
 
 
 def _apply_stand(state: Meeting, seat: SeatId, stand: facts.Stand | None) -> Meeting:
     stands = {**state.stands, seat: stand}
+    phase = state.phase
     # All but the author.
-    phase = "concluding" if len(stands) == len(state.seats) - 1 else state.phase
+    if len(stands) == len(state.seats) - 1:
+        phase = "concluding"
     return fast_replace(state, stands=stands, phase=phase)
 
 
@@ -352,11 +351,10 @@ def _apply_loss(state: Meeting, fact: SeatLost) -> Meeting:
         return _apply_stand(state, seat, None)
     if _is_awaited(state, fact, "draft", "draft"):
         lost = (*state.drafters_lost, seat)
-        return fast_replace(
-            state,
-            drafters_lost=lost,
-            phase="concluding" if len(lost) == len(state.seats) else "draft",
-        )
+        phase: Phase = "draft"
+        if len(lost) == len(state.seats):
+            phase = "concluding"
+        return fast_replace(state, drafters_lost=lost, phase=phase)
     return state
 
 
@@ -393,24 +391,24 @@ def _settle_bids(state: Meeting) -> facts.FloorGiven | facts.TurnPassed | facts.
             and (len(bids) == len(state.seats) or state.last_speaker is not None)
         ):
             return facts.TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"))
-    wanting = {
-        seat: bid.reaction_score
-        for seat, bid in bids.items()
-        if bid.intent_to_speak and seat not in state.fallen
-    }
+    wanting: dict[SeatId, float] = {}
+    for seat, bid in bids.items():
+        if bid.intent_to_speak and seat not in state.fallen:
+            wanting[seat] = bid.reaction_score
     if wanting:
         return _give_floor(state, wanting)
     if state.idle_turns + 1 < IDLE_TURNS or _is_overtaken(state):
         return facts.TurnPassed(turn=state.turn)
-    is_lost = bool(state.fallen) or not _is_majority_present(state, bids)
-    return facts.TalkEnded(
-        turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks")
-    )
+    if state.fallen or not _is_majority_present(state, bids):
+        return facts.TalkEnded(turn=state.turn, reason="seats_lost")
+    return facts.TalkEnded(turn=state.turn, reason=_name_silence(state, "nobody_speaks"))
 
 
 def _name_silence(state: Meeting, reason: facts.EndReason) -> facts.EndReason:
     """Return why a talk ends that nobody wants to go on with: one that nobody ever spoke in has not gone quiet."""
-    return "nobody_spoke" if state.last_speaker is None else reason
+    if state.last_speaker is None:
+        return "nobody_spoke"
+    return reason
 
 
 def _is_overtaken(state: Meeting) -> bool:
@@ -447,5 +445,7 @@ def _give_floor(state: Meeting, wanting: Mapping[SeatId, float]) -> facts.FloorG
         reason = "longest_silent"
     elif wanting[winner] < max(wanting[seat] for seat in field):
         reason = "waited"
-    waited = state.waited.get(winner, 0) if ageing else 0
+    waited = 0
+    if ageing:
+        waited = state.waited.get(winner, 0)
     return facts.FloorGiven(turn=state.turn, seat=winner, score=best, reason=reason, waited=waited)

@@ -85,18 +85,18 @@ class CouncilRules:
         state = evolve_shared(state, entry)
         match fact:
             case facts.Contributed(seat=seat, said=facts.Contribution()):
-                return (
-                    _apply_contribution(self.variant, state, fact, entry)
-                    if self._is_allowed(state, fact.ask, seat)
-                    else state
-                )
+                if not self._is_allowed(state, fact.ask, seat):
+                    return state
+                return _apply_contribution(self.variant, state, fact, entry)
             case SeatLost():
                 return fast_replace(state, had={**state.had, fact.seat: None})
             case facts.PhaseBegun():
                 return _apply_phase(_reveal_lines(state, entry.seq, fact.phase), fact, entry.seq)
             case InputGiven(text=text):
                 # A line that belongs to no phase.
-                phase = "propose" if state.phase == "closed" else state.phase
+                phase: facts.Phase = "propose"
+                if state.phase != "closed":
+                    phase = state.phase
                 said = facts.Contribution(type="pass", text=text)
                 line = CouncilLine(
                     id=state.last_id + 1,
@@ -177,24 +177,25 @@ class CouncilRules:
         # In advisory the owner must have proposed something: nobody else can decide.
         is_missing = owner is not None and all(line.seat != owner for line in list_proposals(state))
         if is_missing or not list_proposals(state):
-            is_lost = is_missing and owner in state.losses
             # Everyone has a position: whoever gave none is asked once more before the session ends over it.
-            return _repeat_phase(state) or build_closing(
-                self.variant, state, "owner_lost" if is_lost else "nothing_proposed"
-            )
+            again = _repeat_phase(state)
+            if again is not None:
+                return again
+            if is_missing and owner in state.losses:
+                return build_closing(self.variant, state, "owner_lost")
+            return build_closing(self.variant, state, "nothing_proposed")
         mode = depth.find_debate_mode(state.opened)
         ending = depth.find_blind_ending(self.variant, state, mode)
         if ending is not None:
             closing = build_closing(self.variant, state, ending)
             # All agree, but no vote weighs enough to carry the motion: then it is argued in the normal way.
-            return closing if closing.carried or ending == "settled" else None
-        # Nobody argues, but what the blind positions leave open is put to the vote, or to the owner.
-        is_put_to_vote = mode == "never" and state.opened.settings.blind
-        return (
-            self._begin_phase(state, state.round, self.variant.first[-1])
-            if is_put_to_vote
-            else None
-        )
+            if closing.carried or ending == "settled":
+                return closing
+            return None
+        if mode == "never" and state.opened.settings.blind:
+            # Nobody argues, but what the blind positions leave open is put to the vote, or to the owner.
+            return self._begin_phase(state, state.round, self.variant.first[-1])
+        return None
 
     def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
@@ -206,10 +207,10 @@ class CouncilRules:
         # Without any vote another round would only repeat the failure.
         is_last = state.round >= state.opened.settings.rounds or not state.votes
         is_over = is_last or compute_outcome(self.variant, state).carried
-        if is_over or state.stop is not None:
-            return build_closing(
-                self.variant, state, (state.cut_by if is_over else state.stop) or "voted"
-            )
+        if is_over:
+            return build_closing(self.variant, state, state.cut_by or "voted")
+        if state.stop is not None:
+            return build_closing(self.variant, state, state.stop)
         return facts.PhaseBegun(round=state.round + 1, phase=self.variant.again[0])
 
     def _begin_next_phase(self, state: Council) -> Fact:
@@ -243,12 +244,10 @@ class CouncilRules:
         first = depth.find_asked_alone(state) if state.phase == "propose" else None
         if first in waiting:
             return [first]
-        # The others are asked once the first has answered, so that each sees what was said before.
-        return (
-            waiting[:1]
-            if waiting and is_one_by_one(self.variant, state.opened.settings, state.phase)
-            else waiting
-        )
+        if waiting and is_one_by_one(self.variant, state.opened.settings, state.phase):
+            # The others are asked once the first has answered, so that each sees what was said before.
+            return waiting[:1]
+        return waiting
 
     def _build_invitations(self, state: Council, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
         """Return the asks that seats may answer unprompted; only outside seats do so."""
@@ -325,16 +324,17 @@ def _apply_contribution(
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     # Speaking ahead passes the turn of this phase, but an earlier contribution to it stays.
     has_turn = seat in variant.list_phase_seats(state, state.phase)
-    had = {**state.had, seat: state.had.get(seat) or PASSED} if has_turn else state.had
+    had = dict(state.had)
+    if has_turn:
+        had[seat] = state.had.get(seat) or PASSED
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
     open_phases = variant.list_open_phases(state)
-    phases = [
-        each
-        for each in facts.PHASE_OF[said.type]
-        if each in open_phases and seat in variant.list_phase_seats(state, each)
-    ]
-    phase = phases[0] if phases else None
+    phase: facts.Phase | None = None
+    for each in facts.PHASE_OF[said.type]:
+        if each in open_phases and seat in variant.list_phase_seats(state, each):
+            phase = each
+            break
     # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
     if phase is None:
         return fast_replace(state, had=had, counts=counts)
@@ -351,11 +351,15 @@ def _apply_contribution(
         mends=fact.corrections,
     )
     is_hidden = state.is_sealed or phase == "vote"
-    sealed = state.sealed | {line.id} if is_hidden else state.sealed
+    sealed = state.sealed
+    if is_hidden:
+        sealed = sealed | {line.id}
     state = fast_replace(state, lines=(*state.lines, line), counts=counts, sealed=sealed)
     if phase != state.phase:
         return fast_replace(state, had=had, ahead={**state.ahead, seat: line.id})
-    votes = {**state.votes, seat: line.id} if phase == "vote" else state.votes
+    votes = state.votes
+    if phase == "vote":
+        votes = {**votes, seat: line.id}
     return fast_replace(state, had={**state.had, seat: line.id}, votes=votes)
 
 
@@ -423,4 +427,6 @@ def _with_early_votes(variant: CouncilVariant, state: Council) -> Council:
     """Count the votes that were cast before the vote began, in case it never begins."""
     candidates = tuple(line.id for line in list_candidates(variant, state))
     votes = find_early_votes(state, candidates)
-    return fast_replace(state, votes=votes, candidates=candidates) if votes else state
+    if not votes:
+        return state
+    return fast_replace(state, votes=votes, candidates=candidates)

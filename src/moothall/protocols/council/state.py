@@ -68,7 +68,9 @@ class Council(ProtocolState):
     def line(self, number: int | None) -> CouncilLine | None:
         """Return a line by its number; None for the question and for unknown numbers."""
         at = (number or 0) - QUESTION - 1
-        return self.lines[at] if 0 <= at < len(self.lines) else None
+        if not 0 <= at < len(self.lines):
+            return None
+        return self.lines[at]
 
     def list_lines(self, numbers: Iterable[int]) -> list[CouncilLine]:
         """Return the lines with these numbers; a number without a line is left out."""
@@ -110,8 +112,13 @@ class Council(ProtocolState):
     def find_reveal_entry(self, line: CouncilLine) -> int:
         """Return the ledger entry from which on others than its author can read a line."""
         if line.phase == "vote":
-            return next((entry for entry in self.reveals if entry > line.seq), line.seq)
-        return max(line.seq, self.revealed_at) if self.opened.settings.blind else line.seq
+            for entry in self.reveals:
+                if entry > line.seq:
+                    return entry
+            return line.seq
+        if not self.opened.settings.blind:
+            return line.seq
+        return max(line.seq, self.revealed_at)
 
 
 Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]
@@ -135,7 +142,9 @@ class CouncilVariant:
 
     def list_later_phases(self, state: Council) -> tuple[Phase, ...]:
         """Return the phases of this round that follow the current one."""
-        phases = self.first if state.round == 1 else self.again
+        phases = self.again
+        if state.round == 1:
+            phases = self.first
         if state.phase == "closed" or state.phase not in phases:
             return ()
         later = phases[phases.index(state.phase) + 1 :]
@@ -149,7 +158,9 @@ class CouncilVariant:
     def find_next_phase(self, state: Council) -> Phase | None:
         """Return the phase after the current one; None if the round ends with it."""
         later = self.list_later_phases(state)
-        return later[0] if later else None
+        if not later:
+            return None
+        return later[0]
 
     def list_open_phases(self, state: Council) -> tuple[Phase, ...]:
         """Return the phases that a seat may contribute to now: this one and the next, and the one after an optional one."""
@@ -163,11 +174,12 @@ class CouncilVariant:
         owner = self.owner(state.opened)
         seats = tuple([seat.id for seat in state.seats])
         if phase == "answer":
-            return state.challenged if state.phase == "answer" else find_challenged_seats(state)
+            if state.phase == "answer":
+                return state.challenged
+            return find_challenged_seats(state)
         if phase == "propose" and state.opened.settings.panel_order == "trust":
-            return tuple(
-                seat.id for seat in sorted(state.seats, key=lambda seat: -find_accuracy(seat))
-            )
+            trusted = sorted(state.seats, key=lambda seat: -find_accuracy(seat))
+            return tuple(seat.id for seat in trusted)
         if owner is not None and phase == "argue":
             return tuple(seat for seat in seats if seat != owner)
         if owner is not None and phase == "decide":
@@ -197,26 +209,33 @@ def _list_unanswered(state: Council) -> Sequence[tuple[CouncilLine, SeatId]]:
 
     A challenge that names no line is about the only proposal, if there is just one.
     """
-    raised = [
-        line for line in state.lines if line.said.type == "challenge" and line.round == state.round
-    ]
+    raised: list[CouncilLine] = []
+    for line in state.lines:
+        if line.said.type == "challenge" and line.round == state.round:
+            raised.append(line)
     if not raised:
         return ()
+    answered: set[int] = set()
+    for line in state.lines:
+        answered.update(line.said.answers, line.said.accepts)
+    alone = _find_only_proposal(state)
+    unanswered: list[tuple[CouncilLine, SeatId]] = []
+    for line in raised:
+        if line.id in answered:
+            continue
+        target = state.line(line.said.refers_to) or alone
+        if target is not None and target.seat not in {line.seat, USER}:
+            unanswered.append((line, target.seat))
+    return unanswered
+
+
+def _find_only_proposal(state: Council) -> CouncilLine | None:
+    """Return the first proposal, if all are of one seat."""
     proposals = [line for line in state.lines if line.said.type == "propose"]
-    alone = proposals[0] if len({line.seat for line in proposals}) == 1 else None
-    answered = {
-        number for line in state.lines for number in (*line.said.answers, *line.said.accepts)
-    }
-    about = [
-        (line, state.line(line.said.refers_to) or alone)
-        for line in raised
-        if line.id not in answered
-    ]
-    return [
-        (line, target.seat)
-        for line, target in about
-        if target is not None and target.seat not in {line.seat, USER}
-    ]
+    authors = {line.seat for line in proposals}
+    if len(authors) != 1:
+        return None
+    return proposals[0]
 
 
 def list_details(said: Contribution, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
