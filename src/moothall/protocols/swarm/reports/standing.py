@@ -118,15 +118,16 @@ class SwarmStanding:
 
     @property
     def last(self) -> ConvergenceMeasured | None:
-        return self.what_if.rounds[-1] if self.what_if.rounds else None
+        if not self.what_if.rounds:
+            return None
+        return self.what_if.rounds[-1]
 
     @property
     def quorum_ideas(self) -> list[IdeaStanding]:
-        return [
-            idea
-            for idea in self.ideas
-            if self.last is not None and idea.number in self.last.quorum_ideas
-        ]
+        if self.last is None:
+            return []
+        numbers = self.last.quorum_ideas
+        return [idea for idea in self.ideas if idea.number in numbers]
 
 
 def build_standing(timeline: SwarmTimeline, apart: Collection[str] = ()) -> SwarmStanding:
@@ -234,22 +235,23 @@ def _find_leading_idea(
 ) -> IdeaStanding | None:
     """What the readings chose, else what the vote carried, else what the readings lean to, else the idea with most support."""
     choice = find_choice(timeline)
-    carried = (
-        choice.idea
-        if choice is not None
-        else next((each.idea for each in list_carried_ideas(timeline)), 0)
-    )
-    leaning = timeline.state.completed.choice if timeline.state.completed is not None else None
-    chosen = next(
-        (
-            idea
-            for idea in ideas
-            if idea.number == (carried or (leaning.idea if leaning is not None else 0))
-        ),
-        None,
-    )
+    carried = list_carried_ideas(timeline)
+    number = 0
+    if choice is not None:
+        number = choice.idea
+    elif carried:
+        number = carried[0].idea
+    completed = timeline.state.completed
+    if not number and completed is not None and completed.choice is not None:
+        number = completed.choice.idea
+    for idea in ideas:
+        if idea.number == number:
+            return idea
+    for idea in ideas:
+        if idea.backers:
+            return idea
     # What lost its backers to the validator is still what was said: its page says so, and what speaks against it.
-    return chosen or next((idea for idea in ideas if idea.backers), None) or next(iter(ideas), None)
+    return next(iter(ideas), None)
 
 
 def list_objections(standing: SwarmStanding) -> list[Remark]:
@@ -257,27 +259,28 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
     timeline, idea = standing.timeline, standing.leading
     if idea is None:
         return []
-    objections = [
-        Remark(seat=seat, kind=vote.position, text=vote.words)
-        for seat, vote in list_votes(timeline, idea.number)
-        if vote.position in {"oppose", "conditional_support"}
-    ]
+    objections: list[Remark] = []
+    for seat, vote in list_votes(timeline, idea.number):
+        if vote.position in {"oppose", "conditional_support"}:
+            objections.append(Remark(seat=seat, kind=vote.position, text=vote.words))
     objections += [each for each in idea.reviews if each.kind == "challenge"]
-    objections += [
-        Remark(seat=each.seat, kind="refuted", text=each.checked, about=each.id)
-        for each in idea.findings
-        if each.verdict == "refuted"
-    ]
+    for each in idea.findings:
+        if each.verdict == "refuted":
+            objections.append(
+                Remark(seat=each.seat, kind="refuted", text=each.checked, about=each.id)
+            )
     # Its own directions are those in which it was stated first: what backs it may be filed under a rival's, too.
     stated = {
         direction_key(each.direction): each.idea
         for each in reversed(standing.what_if.board.findings)
     }
-    objections += [
-        Remark(seat=signal.sender, kind=signal.reason, text=signal.evidence, about=signal.id)
-        for signal in timeline.signals.values()
-        if stated.get(signal.target) == idea.number
-    ]
+    for signal in timeline.signals.values():
+        if stated.get(signal.target) == idea.number:
+            objections.append(
+                Remark(
+                    seat=signal.sender, kind=signal.reason, text=signal.evidence, about=signal.id
+                )
+            )
     return objections
 
 

@@ -39,14 +39,10 @@ _LATIN_WORDS: Final = compile_late(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
 
 def translate_term(words: SwarmReportText, term: str) -> str:
     """A role, a state, an event or an operation; what is none stays as it is."""
-    return next(
-        (
-            each[term]
-            for each in (words.terms, words.verdicts, words.consensus_types)
-            if term in each
-        ),
-        term,
-    )
+    for catalogue in (words.terms, words.verdicts, words.consensus_types):
+        if term in catalogue:
+            return catalogue[term]
+    return term
 
 
 def translate_phrase(words: SwarmReportText, term: str) -> str:
@@ -57,7 +53,9 @@ def translate_phrase(words: SwarmReportText, term: str) -> str:
 def translate_detail(words: SwarmReportText, detail: str) -> str:
     """What exactly was wrong: recorded in English, and left out of a report for others unless it is a name."""
     is_hidden = LANGUAGE[words.language].english_details == "hidden"
-    return "" if is_hidden and _LATIN_WORDS.search(detail) and " " in detail else detail
+    if is_hidden and " " in detail and _LATIN_WORDS.search(detail):
+        return ""
+    return detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +84,15 @@ def _list_orders(_: Swarm, fact: facts.RoundBegun) -> Iterator[dict[str, Any]]:
             "force_random_explore": order.random,
             "must_switch_direction": order.must_switch,
         }
-        yield from (
-            {"type": kind, "agentId": order.seat} for kind, is_given in given.items() if is_given
-        )
+        for kind, is_given in given.items():
+            if is_given:
+                yield {"type": kind, "agentId": order.seat}
 
 
 def _list_barrier(before: Swarm, fact: facts.BarrierPassed) -> Iterator[dict[str, Any]]:
     for seat in before.orders:
-        yield from (
-            {"type": "response_lost", "agentId": seat, "reason": reason}
-            for reason in before.lost.get(seat, ())
-        )
+        for reason in before.lost.get(seat, ()):
+            yield {"type": "response_lost", "agentId": seat, "reason": reason}
     if fact.is_degraded:
         yield {"type": "round_degraded", "lost": list(fact.lost), "of": len(before.orders)}
     yield from _take("violation", fact.violations, "agentId=seat violation severity detail")
@@ -140,24 +136,28 @@ def _list_ideas(before: Swarm, fact: facts.IdeasSorted) -> Iterator[dict[str, An
 
 def _list_settlement(_: Swarm, fact: facts.RoundSettled) -> Iterator[dict[str, Any]]:
     yield from _take("pheromone_evaporated", fact.evaporated, _CHANGE)
-    yield from ({"type": "stop_signal_expired", "signal": signal} for signal in fact.expired)
+    for signal in fact.expired:
+        yield {"type": "stop_signal_expired", "signal": signal}
     yield from _take("role_transition_executed", fact.roles, _ROLE)
-    yield from ({"type": "role_request_refused", "agentId": seat} for seat in fact.refused)
+    for seat in fact.refused:
+        yield {"type": "role_request_refused", "agentId": seat}
 
 
 def _list_measurement(_: Swarm, fact: facts.ConvergenceMeasured) -> Iterator[dict[str, Any]]:
     yield from _take("convergence_checked", [fact], "converged reason")
     for name in fact.warnings:
         yield from _take(name, [fact], "diversity consensusRate")
-    yield from _take("pheromone_protected", [fact.cut] if fact.cut is not None else (), _CHANGE)
-    yield from _take(
-        "role_transition_executed", [fact.debater] if fact.debater is not None else (), _ROLE
-    )
+    if fact.cut is not None:
+        yield from _take("pheromone_protected", [fact.cut], _CHANGE)
+    if fact.debater is not None:
+        yield from _take("role_transition_executed", [fact.debater], _ROLE)
 
 
 def _list_ends(_: Swarm, fact: facts.AgentsTerminated) -> Iterator[dict[str, Any]]:
     for seat, reason in fact.ends.items():
-        kind = "agent_terminated" if reason == "graceful" else "agent_force_terminated"
+        kind = "agent_force_terminated"
+        if reason == "graceful":
+            kind = "agent_terminated"
         yield {"type": kind, "agentId": seat, "reason": reason}
 
 
@@ -184,13 +184,9 @@ def _describe_measurement(words: SwarmReportText, fact: facts.ConvergenceMeasure
 
 
 def _describe_ends(words: SwarmReportText, fact: facts.AgentsTerminated) -> list[str]:
-    counts = Counter(fact.ends.values())
-    return [
-        "  ■ "
-        + ", ".join(
-            f"{translate_term(words, reason)} × {count}" for reason, count in counts.items()
-        )
-    ]
+    counts = Counter(fact.ends.values()).items()
+    ends = [f"{translate_term(words, reason)} × {count}" for reason, count in counts]
+    return [f"  ■ {', '.join(ends)}"]
 
 
 _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
@@ -233,19 +229,19 @@ def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
     """What a reader needs to know of; empty for any other event."""
     text = words.events.get(str(event["type"]), "")
     fields = {name: _format_value(value, words) for name, value in event.items()}
-    fields |= {
-        name: translate_detail(words, value)
-        for name, value in fields.items()
-        if name in {"detail", "reason"}
-    }
+    for name in ("detail", "reason"):
+        if name in fields:
+            fields[name] = translate_detail(words, fields[name])
     return one_line(text.format_map(fields))
 
 
 def _format_value(value: object, words: SwarmReportText) -> str:
     if isinstance(value, bool):
         return translate_term(words, str(value).lower())
-    if value is None or isinstance(value, float):
-        return "" if value is None else f"{value:.4g}"
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
     if isinstance(value, list):
         return ", ".join(str(each) for each in value)
     return translate_term(words, str(value))
@@ -362,11 +358,11 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     def list_silences(self) -> dict[SeatId, str]:
         agents = self.state.agents
-        return {
-            seat: translate_term(self.words, agent.status)
-            for seat, agent in agents.items()
-            if agent.status != "active"
-        }
+        silences: dict[SeatId, str] = {}
+        for seat, agent in agents.items():
+            if agent.status != "active":
+                silences[seat] = translate_term(self.words, agent.status)
+        return silences
 
     def list_breaks(self) -> list[tuple[int, str]]:
         return [(seq, self.words.round.format(number=number)) for seq, number in self.round_entries]
@@ -404,12 +400,10 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.crews.append(Counter(agent.role for agent in self.state.agents.values()))
 
     def find_finding_line(self, finding: Finding) -> int:
-        numbers = [
-            line.id
-            for line in self.lines
-            if line.speaker == finding.seat and line.content == finding.core_idea
-        ]
-        return numbers[0] if numbers else 1
+        for line in self.lines:
+            if line.speaker == finding.seat and line.content == finding.core_idea:
+                return line.id
+        return 1
 
 
 def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
@@ -419,8 +413,10 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
     row = _EVENTS.get(type(entry.fact))
     if row is None:
         shared = describe_shared_event(timeline.words, entry.fact)
-        return [f"  {shared}"] if shared else []
-    return [
-        *row.list_lines(timeline.words, entry.fact),
-        *(f"  {line}" for _, line in timeline.event_lines[known:]),
-    ]
+        if not shared:
+            return []
+        return [f"  {shared}"]
+    lines = list(row.list_lines(timeline.words, entry.fact))
+    for _, line in timeline.event_lines[known:]:
+        lines.append(f"  {line}")
+    return lines
