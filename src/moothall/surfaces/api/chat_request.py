@@ -313,7 +313,7 @@ def _find_picture(part: dict[str, Any]) -> str:
         return ""
     given = part.get("image_url")
     if isinstance(given, dict):
-        return fix_surrogates(str(given.get("url")))
+        given = given.get("url")
     return fix_surrogates(str(given or ""))
 
 
