@@ -117,7 +117,9 @@ def build_scope(kind: ScopeKind, of: str) -> str:
 
 def parse_scope(text: str) -> str:
     """Parse the name of a scope; raises BadSetting."""
-    kind, colon, of = text.partition(":") if isinstance(text, str) else ("", "", "")
+    kind, colon, of = "", "", ""
+    if isinstance(text, str):
+        kind, colon, of = text.partition(":")
     if not colon and normalize_label(kind) == GLOBAL:
         return GLOBAL
     for known in get_args(ScopeKind):
@@ -139,8 +141,10 @@ def collect_scopes(
 ) -> tuple[str, ...]:
     """Return the scopes that a decision counts in; `source` is who stands behind it alone, "" for several."""
     scopes = [GLOBAL, build_scope("stakes", stakes)]
-    scopes += [build_scope("category", category)] if category else []
-    scopes += [build_scope("agent", source)] if source else []
+    if category:
+        scopes.append(build_scope("category", category))
+    if source:
+        scopes.append(build_scope("agent", source))
     scopes += [build_scope("tag", tag) for tag in tags]
     return tuple(dict.fromkeys(scopes))
 
@@ -221,10 +225,9 @@ def with_policy(breakers: Breakers, policy: Policy, at: datetime) -> Breakers:
 
 def reset_circuit(breakers: Breakers, name: str) -> Breakers:
     """Close a circuit by hand and forget its failures."""
-    return replace(
-        breakers,
-        circuits={key: circuit for key, circuit in breakers.circuits.items() if key != name},
-    )
+    circuits = dict(breakers.circuits)
+    circuits.pop(name, None)
+    return replace(breakers, circuits=circuits)
 
 
 def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
@@ -255,8 +258,12 @@ def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitV
 
 def list_circuit_views(breakers: Breakers, now: datetime) -> tuple[CircuitView, ...]:
     """Return every circuit that is not closed or counts a failure, by name."""
-    views = (build_circuit_view(breakers, name, now) for name in sorted(breakers.circuits))
-    return tuple(circuit for circuit in views if circuit.state != "closed" or circuit.failures)
+    views = []
+    for name in sorted(breakers.circuits):
+        view = build_circuit_view(breakers, name, now)
+        if view.state != "closed" or view.failures:
+            views.append(view)
+    return tuple(views)
 
 
 def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> SoloVerdict:

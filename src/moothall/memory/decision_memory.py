@@ -122,11 +122,9 @@ class DecisionMemory:
         state = await self._register.state()
         listed: list[RememberedDecision] = []
         # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
-        end = (
-            len(state.order)
-            if before is None
-            else memory_state.get_decision(state, before).number - 1
-        )
+        end = len(state.order)
+        if before is not None:
+            end = memory_state.get_decision(state, before).number - 1
         for decision in reversed(state.order[:end]):
             remembered = state.decisions[decision]
             if (

@@ -177,15 +177,22 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
         if name in decisions:
             listed = list_obligations(decisions[name])
             open_obligations += [each for each in listed if each.state == "open"]
+    listed_decisions = [
+        _build_thread_decision(name, decisions.get(name)) for name in thread.decisions
+    ]
+    open_questions, settled_questions = [], []
+    for question in thread.questions:
+        if question.settled_at is None:
+            open_questions.append(question)
+        else:
+            settled_questions.append(question)
     return copy_fields(
         ThreadView,
         thread,
         changed_at=thread.happenings[-1].at,
-        decisions=tuple(
-            _build_thread_decision(name, decisions.get(name)) for name in thread.decisions
-        ),
-        open_questions=tuple(each for each in thread.questions if each.settled_at is None),
-        settled_questions=tuple(each for each in thread.questions if each.settled_at is not None),
+        decisions=tuple(listed_decisions),
+        open_questions=tuple(open_questions),
+        settled_questions=tuple(settled_questions),
         happenings=len(thread.happenings),
         open_obligations=tuple(open_obligations),
     )

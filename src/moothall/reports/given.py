@@ -73,20 +73,16 @@ def format_context(
     parts = [words.heading, words.cite]
     if not is_searched and fits_prompt(context):
         for each in context:
-            text = (
-                number_lines(Passage(each.name, 1, split_lines(each.text)))
-                if each.text
-                else words.absent
-            )
+            text = words.absent
+            if each.text:
+                text = number_lines(Passage(each.name, 1, split_lines(each.text)))
             parts.append(f"{words.file.format(name=each.name)}\n{quote_lines(text)}")
         return "\n".join(parts)
     names = [f"{each.name} ({len(split_lines(each.text))})" for each in context[:MAX_LISTED]]
-    more = [f"… +{len(context) - MAX_LISTED}"] if len(context) > MAX_LISTED else []
-    parts += [
-        words.to_read if is_searched else words.too_long,
-        quote_lines("\n".join((*names, *more))),
-        words.passages,
-    ]
+    if len(context) > MAX_LISTED:
+        names.append(f"… +{len(context) - MAX_LISTED}")
+    why = words.to_read if is_searched else words.too_long
+    parts += [why, quote_lines("\n".join(names)), words.passages]
     for passage in search_files(context, goal, SEARCHED_LENGTH):
         parts.append(
             f"{words.file.format(name=passage.place)}\n{quote_lines(number_lines(passage))}"
@@ -118,8 +114,9 @@ def summarize_given(language: Language, subject: Topic) -> str:
         f"{each.name} ({format_size(each.size)}, SHA-256 {(each.original or each.sha256)[:12]}…)"
         for each in given[:5]
     ]
-    more = [f"+{len(given) - 5}"] if len(given) > 5 else []
-    return CONTEXT_FILES[language].given.format(files=", ".join((*named, *more)))
+    if len(given) > 5:
+        named.append(f"+{len(given) - 5}")
+    return CONTEXT_FILES[language].given.format(files=", ".join(named))
 
 
 def build_given(
@@ -203,20 +200,23 @@ def _build_page(
     title: str, lines: Mapping[int, str], cited: Mapping[int, tuple[int, ...]]
 ) -> blocks.Block:
     """Numbered lines, those that are cited with the entries that do; folded under a title where there is one."""
-    entries = {
-        number: ", ".join(f"#{entry}" for entry in cited[number])
-        for number in lines
-        if number in cited
-    }
-    shown = tuple(
-        f"{number}: {line}" + (f"  ← {entries[number]}" if number in entries else "")
-        for number, line in lines.items()
-    )
-    text = blocks.Preformatted(
-        shown, tuple(place for place, number in enumerate(lines) if number in entries)
-    )
+    shown: list[str] = []
+    marked: list[int] = []
+    citing: set[int] = set()
+    for place, (number, line) in enumerate(lines.items()):
+        text = f"{number}: {line}"
+        if number in cited:
+            text += f"  ← {_join_entries(cited[number])}"
+            marked.append(place)
+            citing.update(cited[number])
+        shown.append(text)
+    page = blocks.Preformatted(tuple(shown), tuple(marked))
     if not title:
-        return text
-    citing = sorted({entry for number in entries for entry in cited[number]})
-    mark = f" · ← {', '.join(f'#{entry}' for entry in citing)}" if citing else ""
-    return blocks.Details(title + mark, (text,))
+        return page
+    if citing:
+        title += f" · ← {_join_entries(sorted(citing))}"
+    return blocks.Details(title, (page,))
+
+
+def _join_entries(entries: Iterable[int]) -> str:
+    return ", ".join(f"#{entry}" for entry in entries)

@@ -244,12 +244,10 @@ def describe_tool_use(timeline: SessionTimeline, fact: ToolUsed) -> str:
 def build_tool_use(timeline: SessionTimeline, use: ToolLine) -> blocks.Details:
     """One use of a tool: its line, and folded below it what was called, what came back, and how long that took."""
     words, fact = CONTEXT_FILES[timeline.language], use.fact
+    result = words.tool_result.format(outcome=words.outcomes[fact.outcome], size=fact.size)
     fields = (
         (words.tool_arguments, f"{one_line(fact.tool)} {fact.arguments}"),
-        (
-            words.tool_places,
-            words.tool_result.format(outcome=words.outcomes[fact.outcome], size=fact.size),
-        ),
+        (words.tool_places, result),
         (words.hash, fact.sha256),
         (words.tool_seconds, f"{fact.seconds:g} s"),
     )

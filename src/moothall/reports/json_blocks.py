@@ -34,13 +34,11 @@ def encode_block(block: Block) -> Json:
         case blocks.Line(text=text, tone=tone):
             return {"kind": "line", "text": encode_text(text), "tone": tone}
         case blocks.Quote(text=words, tone=tone):
-            cut = {"cut": True} if len(words) > MAX_QUOTE_LENGTH else {}
-            return {
-                "kind": "quote",
-                "html": render_quote(words[:MAX_QUOTE_LENGTH]),
-                "tone": tone,
-                **cut,
-            }
+            html = render_quote(words[:MAX_QUOTE_LENGTH])
+            quote: Json = {"kind": "quote", "html": html, "tone": tone}
+            if len(words) > MAX_QUOTE_LENGTH:
+                quote["cut"] = True
+            return quote
         case blocks.Fields(rows=rows):
             return {
                 "kind": "fields",
@@ -56,11 +54,10 @@ def encode_block(block: Block) -> Json:
         case blocks.Details(summary=summary, blocks=content):
             return {"kind": "details", "summary": clean(summary), "blocks": encode_blocks(content)}
         case blocks.Preformatted(lines=lines, marked=marked):
-            return {
-                "kind": "pre",
-                "lines": [clean(line) for line in lines],
-                **({"marked": list(marked)} if marked else {}),
-            }
+            page: Json = {"kind": "pre", "lines": [clean(line) for line in lines]}
+            if marked:
+                page["marked"] = list(marked)
+            return page
         case blocks.Bars(bars=bars):
             return {"kind": "bars", "bars": [_encode_bar(bar) for bar in bars]}
         case blocks.Shares(parts=parts):

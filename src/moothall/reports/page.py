@@ -153,6 +153,9 @@ class _PageContext:
     hues: Mapping[SeatId, int]
     known: int
 
+    def find_hue(self, seat: SeatId | None) -> int | None:
+        return None if seat is None else self.hues.get(seat)
+
 
 STATIC_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -299,11 +302,8 @@ def _render_block(page: _PageContext, block: Block) -> str:
         case blocks.Line(text=text, tone=tone):
             return f'<p class="line {tone}">{_render_text(page, text)}</p>'
         case blocks.Quote(text=words, tone=tone):
-            return (
-                f'<div class="{tone}">{render_words(words)}</div>'
-                if tone != "plain"
-                else render_words(words)
-            )
+            html = render_words(words)
+            return html if tone == "plain" else f'<div class="{tone}">{html}</div>'
         case blocks.Fields(rows=rows):
             inner = "".join(
                 f"<dt>{escape_text(name)}</dt><dd>{_render_text(page, value)}</dd>"
@@ -360,19 +360,25 @@ def _render_table(
 
 
 def _render_card(page: _PageContext, card: blocks.Card) -> str:
-    hue = page.hues.get(card.seat) if card.seat is not None else None
-    turn = "card turn" if hue is not None else "card turn asker"
+    turn, style, place = "card turn asker", "", ""
+    hue = page.find_hue(card.seat)
+    if hue is not None:
+        turn, style = "card turn", f' style="--hue:{hue}"'
+    if card.entry is not None:
+        place = f' id="entry-{card.entry}"'
     kind = {"plain": "card", "decision": "card decision", "turn": turn}[card.kind]
-    place = f' id="entry-{card.entry}"' if card.entry is not None else ""
-    style = f' style="--hue:{hue}"' if hue is not None else ""
     head = "".join(f"<span>{_render_text(page, text)}</span>" for text in card.head if text)
+    if head:
+        head = f"<header>{head}</header>"
     inner = "\n".join(_render_block(page, block) for block in card.blocks)
-    return f'<article class="{kind}"{place}{style}>{f"<header>{head}</header>" if head else ""}{inner}</article>'
+    return f'<article class="{kind}"{place}{style}>{head}{inner}</article>'
 
 
 def _render_bar(page: _PageContext, bar: blocks.Bar) -> str:
-    hue = page.hues.get(bar.seat) if bar.seat is not None else None
-    color = f";--hue:{hue};background:hsl(var(--hue) 55% 50%)" if hue is not None else ""
+    color = ""
+    hue = page.find_hue(bar.seat)
+    if hue is not None:
+        color = f";--hue:{hue};background:hsl(var(--hue) 55% 50%)"
     share = max(0.0, min(1.0, bar.value)) * 100
     return (
         f'<div class="bar"><span>{escape_text(bar.name)}</span>'

@@ -27,17 +27,12 @@ def iterate_markdown(report: Report) -> Iterator[str]:
     question = extract_question(report.topic)
     # Behind a word of ours: no heading begins with what another wrote. The timeline quotes the question line by line.
     title = Preface((f"# {format_cell(report.title)}: {format_cell(question or report.session)}",))
-    whole = (
-        ()
-        if question == one_line(report.topic)
-        else (Preface(tuple(quote_markdown(report.topic))),)
-    )
-    what = (
-        (Preface((SEPARATOR.join(format_text(text) for text in report.subtitle),)),)
-        if report.subtitle
-        else ()
-    )
-    return _iterate_blocks(chain((title, *whole, *what), report.decision, report.record))
+    head = [title]
+    if question != one_line(report.topic):
+        head.append(Preface(tuple(quote_markdown(report.topic))))
+    if report.subtitle:
+        head.append(Preface((_join_texts(report.subtitle),)))
+    return _iterate_blocks(chain(head, report.decision, report.record))
 
 
 def extract_question(topic: str) -> str:
@@ -45,12 +40,19 @@ def extract_question(topic: str) -> str:
     text = one_line(topic)
     if len(text) <= MAX_TITLE:
         return text
-    sentences = [each.strip() for each in _SENTENCE.findall(text)]
-    asking = next(
-        (each for each in sentences if each.endswith(("?", "？"))),
-        sentences[0] if sentences else text,
-    )
-    return asking if len(asking) <= MAX_TITLE else f"{asking[: MAX_TITLE - 1].rstrip()}…"
+    asking = _find_question(text)
+    if len(asking) <= MAX_TITLE:
+        return asking
+    return f"{asking[: MAX_TITLE - 1].rstrip()}…"
+
+
+def _find_question(text: str) -> str:
+    """Return the first sentence that asks; else the first, or the whole text where there is none."""
+    sentences: list[str] = [each.strip() for each in _SENTENCE.findall(text)]
+    for each in sentences:
+        if each.endswith(("?", "？")):
+            return each
+    return sentences[0] if sentences else text
 
 
 class Preface:
@@ -91,9 +93,16 @@ def format_text(text: object) -> str:
     return "".join(_format_span(span) for span in split_spans(text))
 
 
+def _join_texts(texts: Iterable[object]) -> str:
+    """Texts beside each other on one line."""
+    return SEPARATOR.join(map(format_text, texts))
+
+
 def format_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return [*lines, *(f"| {' | '.join(format_text(value) for value in row)} |" for row in rows)]
+    for row in rows:
+        lines.append(f"| {' | '.join(map(format_text, row))} |")
+    return lines
 
 
 def quote_markdown(text: str) -> list[str]:
@@ -111,7 +120,9 @@ def _format_span(span: blocks.Span) -> str:
         return f"**{format_cell(span.text)}**"
     text = str(span)
     # A cell is stripped; between two spans a blank must stay.
-    return f"{' ' if text[:1].isspace() else ''}{format_cell(text)}{' ' if text[-1:].isspace() and text.strip() else ''}"
+    before = " " if text[:1].isspace() else ""
+    after = " " if text[-1:].isspace() and text.strip() else ""
+    return f"{before}{format_cell(text)}{after}"
 
 
 def _format_block(block: Block) -> Sequence[str]:
@@ -120,12 +131,10 @@ def _format_block(block: Block) -> Sequence[str]:
     match block:
         case blocks.Heading(text=text, level=level):
             return (f"{'#' * level} {format_cell(text)}",)
-        case blocks.Line(text=line, tone=tone):
-            return (
-                f"**{format_text(line)}**"
-                if tone in {"strong", "bad", "warn"}
-                else format_text(line),
-            )
+        case blocks.Line(text=line, tone="strong" | "bad" | "warn"):
+            return (f"**{format_text(line)}**",)
+        case blocks.Line(text=line):
+            return (format_text(line),)
         case blocks.Quote(text=text):
             return quote_markdown(text)
         case blocks.Fields(rows=rows):
@@ -135,7 +144,7 @@ def _format_block(block: Block) -> Sequence[str]:
         case blocks.Table(heads=heads, rows=cells):
             return format_table(heads, cells)
         case blocks.Card(head=head, blocks=content):
-            return _render_card(SEPARATOR.join(format_text(text) for text in head if text), content)
+            return _render_card(_join_texts(filter(None, head)), content)
         case blocks.Details(summary=summary, blocks=content):
             return _render_card(format_cell(summary), content)
         case blocks.Preformatted(lines=lines):
@@ -154,14 +163,11 @@ def _format_block(block: Block) -> Sequence[str]:
                 f"- `{draw_sparkline(each.values)}` {format_cell(each.name)}" for each in series
             ]
         case blocks.ColumnChart(labels=labels, series=series):
-            counts = [
-                [f"{each.values[at]:g}" if each.values[at] else "–" for each in series]
-                for at in range(len(labels))
-            ]
-            return format_table(
-                ("", *(each.name for each in series)),
-                [(labels[at], *row) for at, row in enumerate(counts)],
-            )
+            rows_of_counts = []
+            for at, label in enumerate(labels):
+                counts = [f"{each.values[at]:g}" if each.values[at] else "–" for each in series]
+                rows_of_counts.append((label, *counts))
+            return format_table(("", *(each.name for each in series)), rows_of_counts)
         case _:
             assert_never(block)
 

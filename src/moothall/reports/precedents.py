@@ -36,7 +36,8 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
         outcome = words.outcomes.get(each.outcome, one_line(each.outcome)[:20])
         lines = [head.format(decision=one_line(each.decision_id), date=each.date, outcome=outcome)]
         quoted = [words.topic.format(text=each.topic), words.decided.format(text=each.text)]
-        quoted += [words.lesson.format(text=each.lesson)] if each.lesson else []
+        if each.lesson:
+            quoted.append(words.lesson.format(text=each.lesson))
         lines.append(quote_lines("\n".join(quoted)))
         if each.is_basis and each.outcome in FAILED:
             lines.append(words.warning)
@@ -64,37 +65,35 @@ def add_background(
     if brief.chore is not None or not (context or pictures or subject.precedents or names):
         return brief
     is_searched = is_read_by_tools(opened, brief.seat, files)
-    given = (
-        [format_context(brief.language, files, brief.perception.goal, is_searched=is_searched)]
-        if files
-        else []
-    )
-    given += [format_pictures(brief.language, pictures)] if pictures else []
-    given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
+    given = []
+    if files:
+        goal = brief.perception.goal
+        given.append(format_context(brief.language, files, goal, is_searched=is_searched))
+    if pictures:
+        given.append(format_pictures(brief.language, pictures))
+    if subject.precedents:
+        given.append(format_precedents(brief.language, subject.precedents))
     given_text = "\n\n".join(given)
     texts = list_tool_texts(looked_up)
-    is_checked = context or texts
-    faults = (
-        format_faults(brief.language, context, brief.perception.memory.recent, texts)
-        if is_checked
-        else ""
-    )
-    shared = "\n\n".join(part for part in (given_text, brief.shared, faults) if part)
+    faults = ""
+    if context or texts:
+        faults = format_faults(brief.language, context, brief.perception.memory.recent, texts)
+    shared = "\n\n".join(filter(None, (given_text, brief.shared, faults)))
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
         person = partial(_tell_person, given_text, person)
-    tools = ToolAccess(names=names, files=files, rules=opened.tools, used=used) if names else None
-    return replace(
-        brief, shared=shared, person=person, tools=tools, pictures=() if brief.probe else pictures
-    )
+    tools = None
+    if names:
+        tools = ToolAccess(names=names, files=files, rules=opened.tools, used=used)
+    if brief.probe:
+        pictures = ()
+    return replace(brief, shared=shared, person=person, tools=tools, pictures=pictures)
 
 
 def _tell_person(given_text: str, build: Callable[[], PersonAsk]) -> PersonAsk:
     person = build()
-    # Nothing to answer, nothing to read.
-    return (
-        replace(person, about="\n\n".join(part for part in (given_text, person.about) if part))
-        if person.steps
-        else person
-    )
+    if not person.steps:
+        # Nothing to answer, nothing to read.
+        return person
+    return replace(person, about="\n\n".join(filter(None, (given_text, person.about))))

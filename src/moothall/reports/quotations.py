@@ -241,17 +241,18 @@ def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> Evide
     for _, quotations in list_checked(timeline, files):
         checked += quotations
     shown = set(_list_shown(timeline, files))
-    seats = tuple(
-        SeatQuotations(seat=seat, checked=count, held=held)
-        for seat, (count, held) in count_by_seat(timeline, files).items()
-    )
+    unread = [each.name for each in files if each.name not in shown]
+    seats = []
+    for seat, (count, held) in count_by_seat(timeline, files).items():
+        seats.append(SeatQuotations(seat=seat, checked=count, held=held))
+    refused = [use for use in timeline.tool_uses if use.fact.limit]
     return EvidenceBase(
         cited=_list_cited_files(timeline, checked, files),
-        unread=tuple(each.name for each in files if each.name not in shown),
+        unread=tuple(unread),
         quotations=len(checked),
         quotations_held=sum(each.holds for each in checked),
-        seats=seats,
-        refused_tool_calls=sum(bool(use.fact.limit) for use in timeline.tool_uses),
+        seats=tuple(seats),
+        refused_tool_calls=len(refused),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.domain import facts
+from moothall.domain.budget import Spent
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import USER, SeatId, parse_ask_kind
 from moothall.domain.roster import Seat
@@ -52,8 +53,10 @@ def describe_door(via: str, words: SharedReportText) -> str:
     if kind == facts.RELAY_ORIGIN:
         return words.doors[facts.RELAY_ORIGIN]
     text = words.doors.get(kind)
+    if text is None:
+        return via
     # A caller of the server without a token has no name.
-    return via if text is None else text.format(name=name).strip(" ,，")
+    return text.format(name=name).strip(" ,，")
 
 
 def add_origins(
@@ -183,8 +186,10 @@ def list_uncounted_answers(timeline: SessionTimeline) -> tuple[UncountedAnswer, 
 
 def explain_uncounted(decision: Decision, words: SharedReportText) -> list[Block]:
     """Say whose answers name none of the things in the question."""
+    if not decision.uncounted:
+        return []
     said = words.between_mends.join(f"{each.seat}: “{each.said}”" for each in decision.uncounted)
-    return [blocks.Line(words.uncounted.format(said=said), "warn")] if said else []
+    return [blocks.Line(words.uncounted.format(said=said), "warn")]
 
 
 def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
@@ -259,14 +264,11 @@ def _build_record(
     """The record with marks and notes under its lines, then the tools, quotations and given files of the session."""
     subject = timeline.session_state.opened.subject
     citing = list_citing_entries(timeline, subject)
-    return (
-        *add_origins(timeline, mark_faults(timeline, subject, record), words),
-        *build_tool_uses(timeline),
-        *build_quotations(timeline, subject),
-        *timeline.build_once(
-            "given", (citing, subject), lambda: build_given(timeline.language, subject, citing)
-        ),
+    noted = add_origins(timeline, mark_faults(timeline, subject, record), words)
+    given = timeline.build_once(
+        "given", (citing, subject), lambda: build_given(timeline.language, subject, citing)
     )
+    return (*noted, *build_tool_uses(timeline), *build_quotations(timeline, subject), *given)
 
 
 def put_answer_first(
@@ -337,7 +339,9 @@ def list_confidence_rows(
     rows: list[tuple[str, blocks.Cell]] = [
         (name_confidence(decision, words), describe_confidence(decision, words))
     ]
-    return rows if own is None else [*rows, (words.author_confidence, format_percent(own))]
+    if own is not None:
+        rows.append((words.author_confidence, format_percent(own)))
+    return rows
 
 
 def name_confidence(decision: Decision, words: SharedReportText) -> str:
@@ -436,8 +440,9 @@ def describe_pause(fact: facts.Fact, language: facts.Language) -> list[str]:
 
 def format_sources(claim: SourcedClaim, words: SharedReportText) -> blocks.Span:
     """The entries that a claim rests on."""
-    rests_on = blocks.References(claim.entries, f"{words.rests_on} {{line}}")
-    return rests_on if claim.entries else blocks.Muted(f"({words.names_nothing})")
+    if not claim.entries:
+        return blocks.Muted(f"({words.names_nothing})")
+    return blocks.References(claim.entries, f"{words.rests_on} {{line}}")
 
 
 def build_claims(
@@ -485,20 +490,22 @@ def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
     """What to say where nobody dissented: silence of those who abstained or were lost is no agreement."""
     silent = [position.seat for position in decision.positions if position.verdict == "abstain"]
     silent += [lost.seat for lost in decision.lost if lost.did_not_vote]
-    return words.no_opposition.format(seats=", ".join(silent)) if silent else words.no_dissent
+    if not silent:
+        return words.no_dissent
+    return words.no_opposition.format(seats=", ".join(silent))
 
 
 def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """How each lost seat was lost, and whether the outcome could have been another with it."""
-    # Without a vote nothing has computed that it could not.
-    certain = "" if decision.support is None else words.outcome_certain
-    meaning = words.outcome_uncertain if decision.outcome_uncertain else certain
-    is_missing = any(lost.did_not_vote for lost in decision.lost)
+    meaning = ""
+    if any(lost.did_not_vote for lost in decision.lost):
+        if decision.outcome_uncertain:
+            meaning = words.outcome_uncertain
+        elif decision.support is not None:
+            # Without a vote nothing has computed that it could not.
+            meaning = words.outcome_certain
     lines = format_lost_seats(decision, words)
-    return build_section(
-        words.lost,
-        (blocks.Bullets(lines, "bad"), blocks.Line(meaning if is_missing else "", "bad")),
-    )
+    return build_section(words.lost, (blocks.Bullets(lines, "bad"), blocks.Line(meaning, "bad")))
 
 
 def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str, ...]:
@@ -598,13 +605,14 @@ def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, 
 
 
 def _build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
-    seats = [
-        (seat.id, seat.platform, timeline.spent_by_seat.get(seat.id))
-        for seat in timeline.session_state.seats
-    ]
-    rows = [
-        (name, platform, spent.calls, spent.tokens_in, spent.tokens_out, format_money(words, spent))
-        for name, platform, spent in (*seats, (words.total, "", timeline.spent))
-        if spent is not None
-    ]
+    rows: list[tuple[str, str, int, int, int, str]] = []
+    for seat in timeline.session_state.seats:
+        spent = timeline.spent_by_seat.get(seat.id)
+        if spent is not None:
+            rows.append((seat.id, seat.platform, *_list_costs(spent, words)))
+    rows.append((words.total, "", *_list_costs(timeline.spent, words)))
     return build_section(words.cost, (build_table(words.cost_heads, rows),))
+
+
+def _list_costs(spent: Spent, words: SharedReportText) -> tuple[int, int, int, str]:
+    return spent.calls, spent.tokens_in, spent.tokens_out, format_money(words, spent)

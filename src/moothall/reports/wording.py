@@ -100,10 +100,13 @@ class SpokenLine(str):
 
     def __new__(cls, head: str, words: str) -> Self:
         words = strip_control(words).strip()
-        lines = [line.rstrip() for line in words.split("\n")]
-        quoted = "\n".join([head, *(f"{QUOTE_BAR}{line}".rstrip() for line in lines)])
-        text = f"{head}: {words}" if len(lines) == 1 else quoted
-        made = super().__new__(cls, text if words else head)
+        lines = words.split("\n")
+        text = head
+        if len(lines) > 1:
+            text = "\n".join([head, *(f"{QUOTE_BAR}{line}".rstrip() for line in lines)])
+        elif words:
+            text = f"{head}: {words}"
+        made = super().__new__(cls, text)
         made.head, made.words = head, words
         return made
 
@@ -131,8 +134,9 @@ def _format_mend(words: SharedReportText, mend: str) -> str:
         # Of a plugin, in words of its own.
         return mend
     whole = "the answer"
-    about = words.whole_answer + rest.removeprefix(whole) if rest.startswith(whole) else rest
-    return f"{words.mend_codes[code]} {about}"
+    if rest.startswith(whole):
+        rest = words.whole_answer + rest.removeprefix(whole)
+    return f"{words.mend_codes[code]} {rest}"
 
 
 def explain_consensus(words: SharedReportText, consensus: str) -> str:
