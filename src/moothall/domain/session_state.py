@@ -14,7 +14,15 @@ from moothall.domain.budget import BudgetKind, Spent
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import DIRECTOR, Seat, StandIn, find_stand_in, state_family, swap_seats
+from moothall.domain.roster import (
+    DIRECTOR,
+    Seat,
+    StandIn,
+    Swap,
+    find_stand_in,
+    state_family,
+    swap_seats,
+)
 
 StopReason = BudgetKind | Literal["called"]
 
@@ -126,6 +134,7 @@ class RevealedLine(Protocol):
 
 
 P = TypeVar("P", bound=ProtocolState)
+V = TypeVar("V")
 
 
 def evolve_shared(state: P, entry: Entry) -> P:
@@ -241,9 +250,9 @@ def compute_running_time(
     if put.outside if put is not None else isinstance(entry.fact, _FROM_OUTSIDE):
         return RunningTime(ran_at)
     # SessionResumed is the first entry after a pause: the gap before it is time without a process.
-    return RunningTime(
-        entry.at, seconds=0.0 if isinstance(entry.fact, facts.SessionResumed) else gap
-    )
+    if isinstance(entry.fact, facts.SessionResumed):
+        return RunningTime(entry.at)
+    return RunningTime(entry.at, seconds=gap)
 
 
 def update_pending(
@@ -268,10 +277,7 @@ def update_pending(
         case facts.SessionParked():
             return {key: value for key, value in pending.items() if value.outside}
         case facts.SeatsSwapped(swaps=swaps):
-            swapped = {swap.seat for swap in swaps}
-            return {
-                key: value for key, value in pending.items() if key.split(".", 2)[-1] not in swapped
-            }
+            return _remove_asks_of(pending, _list_swapped(swaps))
         # A fork does not inherit its source's asks: its own process sends them again, with deadlines of its own.
         case facts.SessionForked() | facts.Closed():
             return {}
@@ -279,10 +285,18 @@ def update_pending(
             return pending
 
 
-def remove_asks(
-    pending: Mapping[AskId, PendingAsk], asks: tuple[AskId, ...]
-) -> dict[AskId, PendingAsk]:
-    return {key: value for key, value in pending.items() if key not in asks}
+def remove_asks(known: Mapping[AskId, V], asks: tuple[AskId, ...]) -> dict[AskId, V]:
+    """Return what is known of all asks but these."""
+    return {key: value for key, value in known.items() if key not in asks}
+
+
+def _remove_asks_of(known: Mapping[AskId, V], seats: set[SeatId]) -> dict[AskId, V]:
+    """Return what is known of all asks but those that were put to these seats."""
+    return {key: value for key, value in known.items() if find_asked_seat(key) not in seats}
+
+
+def _list_swapped(swaps: tuple[Swap, ...]) -> set[SeatId]:
+    return {swap.seat for swap in swaps}
 
 
 MAX_ATTEMPTS: Final = 10
@@ -370,9 +384,9 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
     if missed is not session_state.missed:
         after = fast_replace(after, missed=missed)
     if isinstance(fact, facts.ToolUsed) or after.tool_uses:
-        looked_up = (
-            (*after.looked_up, fact) if isinstance(fact, facts.ToolUsed) else after.looked_up
-        )
+        looked_up = after.looked_up
+        if isinstance(fact, facts.ToolUsed):
+            looked_up = (*looked_up, fact)
         after = fast_replace(
             after, tool_uses=_update_tool_uses(after.tool_uses, fact), looked_up=looked_up
         )
@@ -388,12 +402,12 @@ def _update_tool_uses(
         case facts.ToolUsed(ask=ask):
             return {**uses, ask: (*uses.get(ask, ()), fact)}
         case facts.Reply(ask=ask) | facts.SeatLost(ask=ask):
-            return {key: value for key, value in uses.items() if key != ask}
+            return remove_asks(uses, (ask,))
         case facts.AsksWithdrawn(asks=asks):
-            return {key: value for key, value in uses.items() if key not in asks}
+            return remove_asks(uses, asks)
         case facts.SeatsSwapped(swaps=swaps) | facts.SessionForked(swaps=swaps):
             # Another participant looks for itself.
-            swapped = {swap.seat for swap in swaps}
+            swapped = _list_swapped(swaps)
             return {key: value for key, value in uses.items() if value[0].seat not in swapped}
         case facts.Closed():
             return {}
@@ -409,15 +423,12 @@ def _update_missed(session_state: SessionState, entry: Entry) -> Mapping[AskId, 
             late = list_late_asks(session_state.pending, entry.at)
             return {**missed, **late} if late else missed
         case facts.Reply(ask=ask) | facts.SeatLost(ask=ask) if ask in missed:
-            return {key: value for key, value in missed.items() if key != ask}
+            return remove_asks(missed, (ask,))
         case facts.AsksWithdrawn(asks=asks) if missed:
-            return {key: value for key, value in missed.items() if key not in asks}
+            return remove_asks(missed, asks)
         case facts.SeatsSwapped(swaps=swaps) | facts.SessionForked(swaps=swaps) if missed:
             # Another participant may be faster.
-            swapped = {swap.seat for swap in swaps}
-            return {
-                key: value for key, value in missed.items() if find_asked_seat(key) not in swapped
-            }
+            return _remove_asks_of(missed, _list_swapped(swaps))
         case _:
             return missed
 
@@ -450,7 +461,7 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
             return fast_replace(session_state, asked_back=session_state.asked_back | {ask})
         case facts.SeatsSwapped(swaps=swaps):
             # Another participant has not failed yet.
-            return _with_available(session_state, {swap.seat for swap in swaps})
+            return _with_available(session_state, _list_swapped(swaps))
         case facts.SessionResumed():
             return fast_replace(
                 session_state,
@@ -465,9 +476,7 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
                 session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:]
             )
         case facts.SessionForked(swaps=swaps):
-            return fast_replace(
-                _with_available(session_state, {swap.seat for swap in swaps}), parked=None
-            )
+            return fast_replace(_with_available(session_state, _list_swapped(swaps)), parked=None)
         case facts.Closed():
             return fast_replace(session_state, closed=fact, parked=None)
         case _:
@@ -483,7 +492,7 @@ def _renew_pending(pending: PendingAsk, gap: float, at: datetime) -> PendingAsk:
         return pending
     # Nobody worked on the ask while no process ran: its deadline moves by the gap, so that a restart neither shortens nor extends
     # the time that is left.
-    deadline = (
-        None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
-    )
+    deadline = pending.deadline
+    if deadline is not None:
+        deadline += timedelta(seconds=max(0.0, gap))
     return PendingAsk(deadline, False, pending.attempts + 1, is_again=pending.is_again, put_at=at)
