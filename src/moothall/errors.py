@@ -68,7 +68,7 @@ class MootError(Exception):
         return join_remedy(self.sentence, self.command)
 
     def explain_to_client(self) -> str:
-        """What a client with tools is told."""
+        """What is said to a client with tools."""
         return join_remedy(self.sentence, self.tool)
 
 

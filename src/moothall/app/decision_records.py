@@ -193,10 +193,11 @@ def _build_precedent(decision: RememberedDecision, *, is_basis: bool) -> Precede
     lesson = ""
     if review is not None:
         lesson = cut_text(one_line(review.note), MAX_LESSON_LENGTH)
+    text = one_line(record.text or "")
     return Precedent(
         decision_id=decision.decision,
         topic=cut_text(one_line(record.topic), MAX_TOPIC_LENGTH),
-        text=cut_text(one_line(record.text or ""), MAX_DECIDED_LENGTH),
+        text=cut_text(text, MAX_DECIDED_LENGTH),
         date=f"{record.closed_at:%Y-%m-%d}",
         outcome=decision.outcome or "",
         lesson=lesson,

@@ -165,9 +165,8 @@ def _build_bin(place: int, whole: _Count) -> ReliabilityBin:
 
 def _sum_counts(counts: Iterable[_Count]) -> _Count:
     listed = list(counts)
-    return _Count(
-        cases=sum(count.cases for count in listed),
-        right=sum(count.right for count in listed),
-        said=math.fsum(count.said for count in listed),
-        squares=math.fsum(count.squares for count in listed),
-    )
+    cases = sum(count.cases for count in listed)
+    right = sum(count.right for count in listed)
+    said = math.fsum(count.said for count in listed)
+    squares = math.fsum(count.squares for count in listed)
+    return _Count(cases=cases, right=right, said=said, squares=squares)

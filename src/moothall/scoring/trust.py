@@ -61,10 +61,10 @@ class TrackRecord:
     def minus(self, other: "TrackRecord") -> "TrackRecord":
         """Return the record without a part of it."""
         return TrackRecord(
-            cases=max(self.cases - other.cases, 0),
-            brier_sum=max(self.brier_sum - other.brier_sum, 0.0),
-            sides=max(self.sides - other.sides, 0),
-            right=max(self.right - other.right, 0.0),
+            cases=_take_off(self.cases, other.cases),
+            brier_sum=_take_off(self.brier_sum, other.brier_sum),
+            sides=_take_off(self.sides, other.sides),
+            right=_take_off(self.right, other.right),
         )
 
     def thin_out(self, share: float, most: float) -> "TrackRecord":
@@ -148,3 +148,7 @@ def _limit_others(category_record: TrackRecord, overall_record: TrackRecord) -> 
 def _shrink_brier(record: TrackRecord, prior: float, strength: float) -> float:
     # Shrinkage (Bayesian with a pseudo-count): `strength` imaginary cases that all score `prior`.
     return (record.brier_sum + prior * strength) / (record.cases + strength)
+
+
+def _take_off(whole: float, part: float) -> float:
+    return max(whole - part, 0.0)

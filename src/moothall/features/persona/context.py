@@ -145,6 +145,8 @@ class ContextLedger:
             roster = validate_seats(seats or _parse_seats(document, timeline))
         except MootError as cause:
             raise BadImport(f"the file's participants cannot be seated: {cause}") from cause
+        # Not blind: the imported contributions have been read by everyone.
+        settings = PersonaSettings(blind=False)
         self.opened = MeetingOpened(
             topic=topic,
             language=detect_language(topic),
@@ -152,8 +154,7 @@ class ContextLedger:
             seats=roster,
             budget=budget or Budget(),
             imported_from=ImportSource(form="context", session=self.session),
-            # Not blind: the imported contributions have been read by everyone.
-            settings=PersonaSettings(blind=False),
+            settings=settings,
             imported=timeline,
             views=_parse_views(document, len(timeline)),
         )
@@ -219,9 +220,12 @@ def _parse_turn(line: Any, number: int) -> ImportedTurn:
         isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1
     ):
         raise BadImport(f"relevance_score is {score!r}; expected 0 to 1")
+    name = USER
+    if speaker != USER:
+        name = parse_seat_id(speaker)
     return ImportedTurn(
         timestamp=line["timestamp"],
-        speaker=USER if speaker == USER else parse_seat_id(speaker),
+        speaker=name,
         content=content,
         platform=_read_optional_text(line, "platform"),
         type=_read_optional_text(line, "type"),

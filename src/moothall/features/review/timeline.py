@@ -107,15 +107,17 @@ def _build_finding(state: Review, finding: MergedFinding) -> DecidedFinding:
     confirming = [seat for seat, each in stands.items() if each.stand == "confirm"]
     disputing = [seat for seat, each in stands.items() if each.stand == "dispute"]
     reasons = [stands[seat].reason for seat in disputing]
+    reviewers = tuple(seat for seat in confirming if seat != AUTHOR)
+    dissent = tuple(reason for reason in reasons if reason)
     return copy_fields(
         DecidedFinding,
         finding,
         first_line=finding.first,
         last_line=finding.last,
         state=state.rate_finding(finding),
-        held_by=tuple(seat for seat in confirming if seat != AUTHOR),
+        held_by=reviewers,
         disputed_by=tuple(disputing),
-        dissent=tuple(reason for reason in reasons if reason),
+        dissent=dissent,
     )
 
 

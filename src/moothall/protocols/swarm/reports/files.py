@@ -16,7 +16,7 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import compile_late, dump_json, one_line
 from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
 from moothall.protocols.swarm.answers import ConflictReview, DecisionReport, Operation, StatedIdea
-from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationResult
+from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationResult, SwarmSettings
 from moothall.protocols.swarm.json_fields import (
     format_agent_name,
     name_ideas,
@@ -207,9 +207,6 @@ def _build_join(join: IdeaJoin) -> dict[str, Any]:
 def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
     """Return the figures of one round with their inputs."""
     settings = swarm.settings
-    support = {
-        f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing
-    }
     lead: dict[str, Any] = {}
     if measured.lead is not None:
         lead = {"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear}
@@ -218,13 +215,7 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
         "betaStability": take_fields(
             measured, "stable of beta ideas# before#", of=settings.stability, beta=settings.beta
         ),
-        "quorum": take_fields(
-            measured,
-            "quorum=has_quorum of threshold activeAgents=active silentAgents=silent support quorumIdeas# consensusRate tooFast",
-            of=settings.quorum,
-            threshold=settings.quorum_threshold,
-            support=support,
-        ),
+        "quorum": _build_quorum(measured, settings),
         "diversity": take_fields(
             measured,
             "perspectiveCount=perspectives uniqueIdeaCount=distinct totalIdeaCount=stated concentrations "
@@ -234,6 +225,19 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
         **lead,
         **take_fields(measured, "reason? warnings"),
     }
+
+
+def _build_quorum(measured: ConvergenceMeasured, settings: SwarmSettings) -> dict[str, Any]:
+    support = {
+        f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing
+    }
+    return take_fields(
+        measured,
+        "quorum=has_quorum of threshold activeAgents=active silentAgents=silent support quorumIdeas# consensusRate tooFast",
+        of=settings.quorum,
+        threshold=settings.quorum_threshold,
+        support=support,
+    )
 
 
 def _build_agent(agent: Agent) -> dict[str, Any]:

@@ -65,23 +65,19 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
     titles = [str(getattr(words, section)) for section in _SECTIONS]
-    return (
-        *(words.conclusion, words.why, words.against, *titles[:FIRST], words.lost, *titles[FIRST:]),
-        *(words.losses_title, words.cost, words.answerers, words.mended),
-    )
+    answer_titles = (words.conclusion, words.why, words.against)
+    cost_titles = (words.losses_title, words.cost, words.answerers, words.mended)
+    return (*answer_titles, *titles[:FIRST], words.lost, *titles[FIRST:], *cost_titles)
 
 
 def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`convergence-report.md`: how the run converged, or did not, with the joins `apart` undone."""
     standing = build_standing(timeline, apart)
-    return render_blocks(
-        (
-            blocks.Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
-            *answer.build_undone_joins(standing),
-            answer.build_verdict(standing),
-            *_build_sections(standing, "figures", "by_round", "consensus", "joined"),
-        )
-    )
+    title = blocks.Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1)
+    undone = answer.build_undone_joins(standing)
+    verdict = answer.build_verdict(standing)
+    rest = _build_sections(standing, "figures", "by_round", "consensus", "joined")
+    return render_blocks((title, *undone, verdict, *rest))
 
 
 def _build_subtitle(timeline: SwarmTimeline) -> tuple[blocks.Text, ...]:
