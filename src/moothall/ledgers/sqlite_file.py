@@ -167,6 +167,7 @@ def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
         return LedgerFull(
             f"the ledger {path} has no room to write: what was written is safe",
             command="free disk space, then `moot resume`",
+            tool="free disk space, then resume_session",
         )
     if code == sqlite3.SQLITE_NOTADB:
         return LedgerUnavailable(
@@ -183,6 +184,7 @@ def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"the ledger {path} failed ({cause})",
         command="check that the disk is neither full nor broken, then `moot resume`",
+        tool="check that the disk is neither full nor broken, then resume_session",
     )
 
 

@@ -17,7 +17,7 @@ PROMPT_TOKENS: Final = 700
 """Of a prompt without the change."""
 WEIGHED_TOKENS: Final = 3_000
 """Of the findings in a prompt that asks to weigh them, as there usually are."""
-_ALONE: Final = "reviewers answer blind and consult nobody; who may consult meets with `moot run --protocol persona --consult`"
+_ALONE: Final = "reviewers answer blind and consult nobody; seats that consult meet by another protocol, such as persona"
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:

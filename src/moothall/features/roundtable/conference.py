@@ -433,10 +433,8 @@ class ConferenceFolder:
         if status.damage:
             # Whatever the reason for a refusal, the author's text is never lost.
             saved = self.aside.keep_text(role, text)
-            name = self.folder.path.name
-            raise FolderDamaged(
-                f"{describe_damage(name, status.damage)}. Your text is kept in {saved}",
-                command=suggest_repair(name),
+            raise build_damage_error(
+                self.folder.path.name, status.damage, f". Your text is kept in {saved}"
             )
         words = ROUNDTABLE_PROMPT[conference.opened.language]
         if conference.status == "closed":
@@ -571,16 +569,17 @@ class ConferenceFolder:
         return seen.turn if is_same else None
 
 
-def describe_damage(name: str, damage: tuple[scan.Damage, ...]) -> str:
-    """Damage in a sentence."""
+def build_damage_error(
+    name: str, damage: tuple[scan.Damage, ...], addition: str = ""
+) -> FolderDamaged:
+    """Damage as an error, with what helps against it; an `addition` is said behind the damage."""
     others = len(damage) - 1
     more = f" (and {others} more)" if others else ""
-    return f"the folder of {name!r} is damaged: {damage[0]}{more}"
-
-
-def suggest_repair(name: str) -> str:
-    """What helps at a terminal against damage."""
-    return f"see `moot roundtable check {name}`, and fix it with `moot roundtable repair {name}`"
+    return FolderDamaged(
+        f"the folder of {name!r} is damaged: {damage[0]}{more}{addition}",
+        command=f"see `moot roundtable check {name}`, and fix it with `moot roundtable repair {name}`",
+        tool="check_conference lists all of it, repair_conference fixes it",
+    )
 
 
 def explain_waiting(turn: TurnFile, language: Language) -> str:

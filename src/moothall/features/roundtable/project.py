@@ -29,9 +29,8 @@ from moothall.features.roundtable import files
 from moothall.features.roundtable import folder_scan as scan
 from moothall.features.roundtable.conference import (
     ConferenceFolder,
-    describe_damage,
+    build_damage_error,
     explain_waiting,
-    suggest_repair,
 )
 from moothall.features.roundtable.facts import MODERATOR, ConferenceOpened
 from moothall.features.roundtable.prompts import AGENDA_ROOM, MAX_RECORD_LENGTH, MAX_SPEECH_LENGTH
@@ -358,9 +357,7 @@ class ConferenceProject:
         async with self.open_conference(name) as conference:
             status = await conference.sync()
             if status.damage:
-                raise FolderDamaged(
-                    describe_damage(name, status.damage), command=suggest_repair(name)
-                )
+                raise build_damage_error(name, status.damage)
             yield conference, status.turn
 
     async def _is_head(self, conference: ConferenceFolder) -> bool:

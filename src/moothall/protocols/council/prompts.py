@@ -18,6 +18,7 @@ from moothall.domain.context import (
     clip_utterance,
     extract_first_sentence,
 )
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, SeatId
@@ -229,9 +230,8 @@ def _format_context(
 
 
 def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
-    choices: dict[str, list[SeatId]] = {}
-    for seat, line in find_blind_positions(state).items():
-        choices.setdefault(normalize_label(line.said.choice), []).append(seat)
+    positions = find_blind_positions(state).items()
+    choices = group_pairs((normalize_label(line.said.choice), seat) for seat, line in positions)
     if "" in choices or not choices:
         return []
     lines = ["", words.blind]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, get_args
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
@@ -102,11 +103,11 @@ def _join_spans(spans: Sequence[blocks.Span], separator: str) -> tuple[blocks.Sp
 
 def _list_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[str, ...]:
     """Return who passed in each phase, one line a phase."""
-    phases: dict[str, list[str]] = {}
+    passes: list[tuple[str, str]] = []
     for each in timeline.passes:
         phase = format_phase(each.phase, each.round, words)
-        phases.setdefault(phase, []).append(f"{each.seat} {timeline.describe_pass(each)}")
-    return tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())
+        passes.append((phase, f"{each.seat} {timeline.describe_pass(each)}"))
+    return tuple(f"{phase}: {', '.join(texts)}" for phase, texts in group_pairs(passes).items())
 
 
 def _list_moved(decision: Decision, words: CouncilReportText) -> str:

@@ -211,7 +211,7 @@ async def search_decisions(
     """
     if call.caller.role == "observer":
         # Who decides may look into memory (D-16); who only watches one session sees that one.
-        call.caller.check_unbound("cstp.searchDecisions")
+        call.caller.check_unbound("a search in all decisions")
     memory = await call.moot.recall()
 
     def is_wanted(kind: SearchWithin) -> bool:

@@ -370,7 +370,7 @@ class Method(Generic[P, R]):
         """Check the caller and the parameters, and do it."""
         call.caller.check(self.needs)
         if self.needs_unbound_token and not (self.serves_seats and call.caller.role == "seat"):
-            call.caller.check_unbound(self.name)
+            call.caller.check_unbound("this call")
         _check_size(params)
         given = self.params.model_validate(params)
         for name in _SESSION_NAMES:

@@ -31,7 +31,7 @@ class EndWatch:
         self._stop: Callable[[], None] = _do_nothing
         self._is_begun = False
         self._is_over = threading.Event()
-        self._wakeup = NO_WAKEUP
+        self._former_wakeup: int | None = None
         self._heard, self._sent = socket.socketpair()
         self._sent.setblocking(False)
         # Started now: a signal may come while another thread is being started.
@@ -46,7 +46,9 @@ class EndWatch:
         self._stop = stop
         # Outside of the main thread no signal arrives.
         with suppress(ValueError):
-            self._wakeup = signal.set_wakeup_fd(self._sent.fileno(), warn_on_full_buffer=False)
+            self._former_wakeup = signal.set_wakeup_fd(
+                self._sent.fileno(), warn_on_full_buffer=False
+            )
 
     def begin(self, code: int) -> None:
         """Count from now, also where the event loop stands still; after that the process ends with this code."""
@@ -56,8 +58,8 @@ class EndWatch:
 
     def end(self) -> None:
         """Watch no longer: everything was cleaned up."""
-        with suppress(ValueError):
-            signal.set_wakeup_fd(self._wakeup)
+        if self._former_wakeup is not None:
+            _restore_wakeup(self._former_wakeup)
         self._is_over.set()
         self._wake()
 
@@ -84,6 +86,14 @@ class EndWatch:
             if number in SIGNALS:
                 self._stop()
                 return
+
+
+def _restore_wakeup(former: int) -> None:
+    try:
+        signal.set_wakeup_fd(former)
+    except OSError:
+        # Whoever had set it has closed it since.
+        signal.set_wakeup_fd(NO_WAKEUP)
 
 
 def _do_nothing() -> None:

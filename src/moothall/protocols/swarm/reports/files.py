@@ -333,7 +333,7 @@ def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> st
     table = blocks.build_table((words.direction, "S", "P(S,θ)"), candidates)
     decided: list[blocks.Block] = [chosen, blocks.Quote(decision.selection_reason), table]
     round_name = words.round.format(number=received.round)
-    is_random = words.yes if report.random_explore_forced else words.no
+    yes_or_no = words.yes if report.random_explore_forced else words.no
     return render_blocks(
         (
             blocks.Heading(f"{format_agent_name(received.seat)} · {round_name}", 1),
@@ -343,7 +343,7 @@ def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> st
             *blocks.build_section(words.decision, decided),
             blocks.Heading(f"{words.conflicts}{words.colon}{review.conflicts_found}"),
             blocks.Quote(review.details),
-            blocks.Fields(((words.random, is_random),)),
+            blocks.Fields(((words.random, yes_or_no),)),
         )
     )
 

@@ -400,7 +400,8 @@ def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
         return missing
     if not state.by_evidence:
         return ()
-    return tuple(seat for seat in missing if AnswerIndex(state).list_read(seat))
+    index = AnswerIndex(state)
+    return tuple(seat for seat in missing if index.list_read(seat))
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
