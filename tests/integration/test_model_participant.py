@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 import pytest
 
 from moothall.domain.budget import Usage
+from moothall.domain.causes import find_cause
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.effects import Alternative, Ask, Brief
 from moothall.domain.facts import Language
@@ -21,6 +22,12 @@ from moothall.errors import describe_install
 from moothall.features.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moothall.features.persona.rules import RULES
 from moothall.participants import provider_limits
+from moothall.participants.failures import (
+    FailureKind,
+    ModelEndpoint,
+    ModelFailure,
+    explain_failure,
+)
 from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy, ThinkFilter
 from moothall.participants.platforms import parse_platform
@@ -683,6 +690,16 @@ def test_a_page_in_place_of_a_list_is_explained_without_words_of_python() -> Non
     assert sentence.startswith(
         f"{stub.base_url} failed: it sent no list of models; check its address"
     )
+
+
+@pytest.mark.parametrize("kind", list(FailureKind))
+def test_a_key_that_stands_in_an_address_is_in_no_cause(kind: FailureKind) -> None:
+    """Neither in the sentence nor among the values that the ledger keeps."""
+    place = f"https://gate.example/{SECRET}/v1"
+    whom = ModelEndpoint(name=place, address=place, variable="MY_KEY", secret=SECRET)
+    sentence = explain_failure(ModelFailure(kind, f"no {SECRET}"), whom)
+    assert SECRET not in sentence
+    assert SECRET not in repr(find_cause(sentence))
 
 
 def test_a_missing_package_is_told_with_the_command_that_installs_it(

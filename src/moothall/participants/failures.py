@@ -81,6 +81,10 @@ class ModelEndpoint:
     variable: str | None = None
     secret: str | None = None
 
+    def scrub(self, text: str) -> str:
+        """Remove the key from a text; some addresses hold it."""
+        return scrub_secret(text, self.secret)
+
 
 _LOSSES: Final[Mapping[FailureKind, Loss]] = {
     FailureKind.AUTH: "rejected_key",
@@ -102,19 +106,20 @@ def to_loss(kind: FailureKind) -> Loss:
 def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> CauseSentence:
     """Explain what went wrong, with the remedy if there is one; never with the key."""
     # Scrubbed before it is cut: half a key would not be recognised any more.
-    message = scrub_secret(failure.message, whom.secret)[:MAX_MESSAGE_LENGTH].rstrip(". ")
+    message = whom.scrub(failure.message)[:MAX_MESSAGE_LENGTH].rstrip(". ")
     code = _find_code(failure, whom)
     if code in _WITHOUT_MESSAGE:
         message = ""
     wait = None if failure.retry_after is None else f"{failure.retry_after:g}"
+    address = None if whom.address is None else whom.scrub(whom.address)
     is_ollama = code == "no_chat_model" and whom.name == "ollama"
     return state_cause(
         code,
         message,
-        name=whom.name,
+        name=whom.scrub(whom.name),
         key=whom.variable,
         status=failure.status,
-        address=whom.address,
+        address=address,
         wait=wait,
         fetch="ollama pull llama3.2" if is_ollama else None,
     )

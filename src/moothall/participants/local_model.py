@@ -233,7 +233,11 @@ def _install_package(installer: Sequence[str], folder: Path) -> str | None:
     if done.returncode == 0:
         return None
     said = " ".join((done.stderr or done.stdout).split())
-    return said if len(said) <= MAX_SAID else f"… {said[-MAX_SAID:].partition(' ')[2]}"
+    if len(said) <= MAX_SAID:
+        return said
+    end = said[-MAX_SAID:]
+    # From a whole word on, if it holds one.
+    return f"… {end.partition(' ')[2] or end}"
 
 
 def _list_installers() -> list[list[str]]:

@@ -244,7 +244,7 @@ class ModelParticipant:
         name = f"{self._name} at {place}" if self._name else place
         return state_cause(
             code,
-            name=name,
+            name=endpoint.scrub(name),
             seconds=f"{ask.patience:.{digits}f}",
             setting=ask.timed_by,
             more=f"{more:.0f}",
@@ -252,11 +252,12 @@ class ModelParticipant:
         )
 
     def _explain_unready(self, failure: ModelFailure) -> str:
+        endpoint = self._describe_endpoint()
         self._missing = failure.message if failure.kind is FailureKind.NO_PACKAGE else ""
         if failure.kind is FailureKind.TIMEOUT:
             seconds = f"{self._pace.preflight:g}"
-            return state_cause("no_answer", name=self._describe_endpoint().name, seconds=seconds)
-        return explain_failure(failure, self._describe_endpoint())
+            return state_cause("no_answer", name=endpoint.scrub(endpoint.name), seconds=seconds)
+        return explain_failure(failure, endpoint)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; another question opens new ones."""
