@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moothall.codec import json_text, lenient_parser
-from moothall.codec.choice_rule import PositionRead, build_choices, find_choice
+from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, read_choice
 from moothall.codec.field_values import read_integer, read_share
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
@@ -439,6 +440,31 @@ def test_a_long_broken_answer_with_quoted_code_is_repaired() -> None:
     assert fields is not None
     assert isinstance(fields["findings"], list)
     assert len(fields["findings"]) >= 80
+
+
+def test_what_a_repair_returns_counts_no_longer() -> None:
+    """M-1: a repair that nearly came to its end fails nothing that reads its texts afterwards."""
+    fields = extract_object('{"text": "We take Redis.", "list": ["a", {"key": "b", "more": [1')
+    assert fields == {"text": "We take Redis.", "list": ["a", {"key": "b", "more": [1]}]}
+    assert set(_list_texts(fields)) == {str}
+
+
+def _list_texts(value: object) -> Iterator[type]:
+    """The class of each text in a value, names too."""
+    if isinstance(value, str):
+        yield type(value)
+    elif isinstance(value, dict):
+        for pair in value.items():
+            yield from _list_texts([*pair])
+    elif isinstance(value, list):
+        for each in value:
+            yield from _list_texts(each)
+
+
+def test_white_space_beside_a_choice_is_not_counted() -> None:
+    """M-2"""
+    choices = build_choices(("support", "oppose"))
+    assert read_choice("support" + " " * 2_500, choices) == "support"
 
 
 @pytest.mark.timeout(30)

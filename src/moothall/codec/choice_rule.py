@@ -590,6 +590,7 @@ def _index_words(choices: tuple[PersonChoice, ...]) -> dict[str, str]:
 
 def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
     """Return the choice that a whole text is: by number, by letter, by word or by a part of its name; None if not certain."""
+    text = text.strip()
     if len(text) > MAX_READ:
         return None
     typed = _fold(text)

@@ -234,7 +234,7 @@ def _repair(source: str) -> ParsedObject | None:
 
     text = _BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH])
     try:
-        value = repair_json(_CountedText.build(text, [0]), return_objects=True)
+        value = _copy_plain(repair_json(_CountedText.build(text, [0]), return_objects=True))
     except (RecursionError, ValueError, _TooCostly):
         return None
     if isinstance(value, list):
@@ -243,6 +243,17 @@ def _repair(source: str) -> ParsedObject | None:
         return None
     _drop_half(value, source)
     return ParsedObject(fields=value, broken=source)
+
+
+def _copy_plain(value: Any) -> Any:
+    """Return the value with texts that count no longer: what the repairer cuts out still shares the count."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, list):
+        return [_copy_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): _copy_plain(each) for key, each in value.items()}
+    return value
 
 
 def _drop_half(value: Any, source: str) -> None:
