@@ -307,10 +307,10 @@ def show_permission(result: MayOut) -> Iterator[str]:
         yield f"{one_line(result.agent)} may decide this alone{one_line(tries)}"
         return
     yield f"{one_line(result.agent)} may not decide this alone: a deliberation is required"
-    yield from (
-        f"  {one_line(why)}"
-        for why in (*(f"open: {scope}" for scope in result.open_circuits), *result.rules)
-    )
+    for scope in result.open_circuits:
+        yield f"  open: {one_line(scope)}"
+    for rule in result.rules:
+        yield f"  {one_line(rule)}"
     yield f"  reviewers: {', '.join(result.reviewers) or 'none with a record is known'}"
 
 
@@ -320,28 +320,31 @@ def show_policy(policy: Policy) -> Iterable[str]:
         policy.cooldown_seconds / 3_600,
         policy.probe_seconds / 3_600,
     )
-    least = [
-        f"in {one_line(each.category)} not below {each.min_confidence:g}"
-        for each in policy.category_confidence
-    ]
+    least = [f"{policy.min_confidence:g}"]
+    for each in policy.category_confidence:
+        least.append(f"in {one_line(each.category)} not below {each.min_confidence:g}")
     return [
         f"rules: {policy.failures} failures in {days:g} days open a circuit: an agent's own; that of a category or tag if "
         f"{policy.scope_sources} different sources failed, of stakes if {policy.stakes_sources} did, the global one if "
         f"{policy.global_sources} did; after {cooldown:g} h one probe is allowed, to be reviewed within {probe:g} h",
         f"never alone at stakes: {', '.join(policy.deliberate_stakes) or 'none'}; in categories: "
         f"{', '.join(map(one_line, policy.deliberate_categories)) or 'none'}; confidence: at high stakes not below "
-        f"{'; '.join((f'{policy.min_confidence:g}', *least))}",
+        f"{'; '.join(least)}",
     ]
 
 
 def prepare_policy(given: dict[str, Any]) -> dict[str, Any]:
     """What is given replaces; `--no-stakes` and `--no-categories` clear."""
     changes = dict(given)
-    cleared = {"deliberate_stakes"} if changes.pop("no_stakes") else set()
-    cleared |= (
-        {"deliberate_categories", "category_confidence"} if changes.pop("no_categories") else set()
-    )
-    return {name: [] if name in cleared and not value else value for name, value in changes.items()}
+    cleared: list[str] = []
+    if changes.pop("no_stakes"):
+        cleared.append("deliberate_stakes")
+    if changes.pop("no_categories"):
+        cleared += ["deliberate_categories", "category_confidence"]
+    for name in cleared:
+        if not changes.get(name):
+            changes[name] = []
+    return changes
 
 
 breakers = Command(
