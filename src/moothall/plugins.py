@@ -5,167 +5,283 @@ kinds of participants (`ParticipantKind`), its measures (`Similarity`), its comm
 in this package may move between versions; what stands here does not.
 """
 
-from moothall.codec.schemas import allow_list as allow_list
-from moothall.codec.schemas import allow_text as allow_text
-from moothall.codec.schemas import allow_values as allow_values
-from moothall.codec.schemas import build_table_schema as build_table_schema
-from moothall.codec.schemas import narrow_schema as narrow_schema
-from moothall.domain.answer_table import AnswerField as AnswerField
-from moothall.domain.answer_table import AnswerTable as AnswerTable
-from moothall.domain.answer_table import StateAsk as StateAsk
-from moothall.domain.answer_table import ask_person as ask_person
-from moothall.domain.answer_table import define_answer as define_answer
-from moothall.domain.answer_table import fill_brief as fill_brief
-from moothall.domain.answer_table import index_by_kind as index_by_kind
-from moothall.domain.answer_table import read_two_sides as read_two_sides
-from moothall.domain.budget import FREE as FREE
-from moothall.domain.budget import LONG_ANSWER as LONG_ANSWER
-from moothall.domain.budget import SHORT_ANSWER as SHORT_ANSWER
-from moothall.domain.budget import Budget as Budget
-from moothall.domain.budget import ExpectedCalls as ExpectedCalls
-from moothall.domain.budget import Usage as Usage
-from moothall.domain.claims import cut_text as cut_text
-from moothall.domain.context import ContextWindow as ContextWindow
-from moothall.domain.context import Perception as Perception
-from moothall.domain.context import Utterance as Utterance
-from moothall.domain.context import clip_utterance as clip_utterance
-from moothall.domain.context import extract_first_sentence as extract_first_sentence
-from moothall.domain.dictionaries import group_pairs as group_pairs
-from moothall.domain.effects import AnswerForm as AnswerForm
-from moothall.domain.effects import AnswerRules as AnswerRules
-from moothall.domain.effects import Ask as Ask
-from moothall.domain.effects import Brief as Brief
-from moothall.domain.effects import Effect as Effect
-from moothall.domain.effects import Normalized as Normalized
-from moothall.domain.effects import Record as Record
-from moothall.domain.effects import Rulebook as Rulebook
-from moothall.domain.effects import Schema as Schema
-from moothall.domain.effects import fold as fold
-from moothall.domain.facts import BudgetExhausted as BudgetExhausted
-from moothall.domain.facts import CloseCalled as CloseCalled
-from moothall.domain.facts import Closed as Closed
-from moothall.domain.facts import Entry as Entry
-from moothall.domain.facts import Fact as Fact
-from moothall.domain.facts import FamilyStated as FamilyStated
-from moothall.domain.facts import InputGiven as InputGiven
-from moothall.domain.facts import Language as Language
-from moothall.domain.facts import Loss as Loss
-from moothall.domain.facts import Opened as Opened
-from moothall.domain.facts import Reply as Reply
-from moothall.domain.facts import SeatLost as SeatLost
-from moothall.domain.facts import SeatsSwapped as SeatsSwapped
-from moothall.domain.facts import SessionCancelled as SessionCancelled
-from moothall.domain.facts import SessionForked as SessionForked
-from moothall.domain.facts import SessionParked as SessionParked
-from moothall.domain.facts import SessionResumed as SessionResumed
-from moothall.domain.facts import add_kind as add_kind
-from moothall.domain.ids import USER as USER
-from moothall.domain.ids import AskId as AskId
-from moothall.domain.ids import SeatId as SeatId
-from moothall.domain.ids import SessionId as SessionId
-from moothall.domain.ids import ask_id as ask_id
-from moothall.domain.ids import parse_seat_id as parse_seat_id
-from moothall.domain.person import CONDITION as CONDITION
-from moothall.domain.person import WHY as WHY
-from moothall.domain.person import Answers as Answers
-from moothall.domain.person import PersonAsk as PersonAsk
-from moothall.domain.person import PersonChoice as PersonChoice
-from moothall.domain.person import PersonCommand as PersonCommand
-from moothall.domain.person import PersonStep as PersonStep
-from moothall.domain.person import build_key as build_key
-from moothall.domain.replace import copy_fields as copy_fields
-from moothall.domain.replace import fast_replace as fast_replace
-from moothall.domain.roster import Seat as Seat
-from moothall.domain.roster import validate_seats as validate_seats
-from moothall.domain.safe_text import compile_late as compile_late
-from moothall.domain.safe_text import dump_json as dump_json
-from moothall.domain.safe_text import one_line as one_line
-from moothall.domain.safe_text import quote_lines as quote_lines
-from moothall.domain.safe_text import shorten_text as shorten_text
-from moothall.domain.safe_text import strip_control as strip_control
-from moothall.domain.seeded_random import random_unit as random_unit
-from moothall.domain.session_state import LostSeat as LostSeat
-from moothall.domain.session_state import ProtocolState as ProtocolState
-from moothall.domain.session_state import RevealedLine as RevealedLine
-from moothall.domain.session_state import evolve_shared as evolve_shared
-from moothall.domain.session_state import list_lost_seats as list_lost_seats
-from moothall.domain.topic import MAX_LABEL_LENGTH as MAX_LABEL_LENGTH
-from moothall.domain.topic import normalize_label as normalize_label
-from moothall.domain.vocabulary import PATTERNS as PATTERNS
-from moothall.errors import BadAnswer as BadAnswer
-from moothall.errors import BadRoster as BadRoster
-from moothall.errors import BadSetting as BadSetting
-from moothall.errors import CallerError as CallerError
-from moothall.errors import MootError as MootError
-from moothall.errors import WorldError as WorldError
-from moothall.locale.catalogues import SHARED_REPORT as SHARED_REPORT
-from moothall.locale.catalogues import SharedReportText as SharedReportText
-from moothall.locale.texts import Catalogue as Catalogue
-from moothall.locale.texts import Texts as Texts
-from moothall.participants.kinds import ParticipantKind as ParticipantKind
-from moothall.participants.kinds import SeatRequest as SeatRequest
-from moothall.ports.feature import CommandRow as CommandRow
-from moothall.ports.feature import Feature as Feature
-from moothall.ports.feature import OpenerRow as OpenerRow
-from moothall.ports.feature import SessionFolder as SessionFolder
-from moothall.ports.participant import Answer as Answer
-from moothall.ports.participant import NoAnswer as NoAnswer
-from moothall.ports.participant import OnText as OnText
-from moothall.ports.participant import Participant as Participant
-from moothall.ports.participant import Similarity as Similarity
-from moothall.ports.plugin import BlindChoice as BlindChoice
-from moothall.ports.plugin import JoinGuide as JoinGuide
-from moothall.ports.plugin import Plan as Plan
-from moothall.ports.plugin import ProtocolPlugin as ProtocolPlugin
-from moothall.reports import blocks as blocks
-from moothall.reports import person_steps as person_steps
-from moothall.reports import sections as sections
-from moothall.reports.ballot import Ballot as Ballot
-from moothall.reports.ballot import BallotLine as BallotLine
-from moothall.reports.ballot import CandidateSupport as CandidateSupport
-from moothall.reports.blocks import Bar as Bar
-from moothall.reports.blocks import Bars as Bars
-from moothall.reports.blocks import Block as Block
-from moothall.reports.blocks import Bullets as Bullets
-from moothall.reports.blocks import Card as Card
-from moothall.reports.blocks import ColumnChart as ColumnChart
-from moothall.reports.blocks import Details as Details
-from moothall.reports.blocks import Fields as Fields
-from moothall.reports.blocks import Heading as Heading
-from moothall.reports.blocks import Line as Line
-from moothall.reports.blocks import LineChart as LineChart
-from moothall.reports.blocks import Mark as Mark
-from moothall.reports.blocks import Muted as Muted
-from moothall.reports.blocks import Preformatted as Preformatted
-from moothall.reports.blocks import Quote as Quote
-from moothall.reports.blocks import References as References
-from moothall.reports.blocks import Report as Report
-from moothall.reports.blocks import Series as Series
-from moothall.reports.blocks import Shares as Shares
-from moothall.reports.blocks import Strong as Strong
-from moothall.reports.blocks import Table as Table
-from moothall.reports.blocks import build_section as build_section
-from moothall.reports.blocks import build_table as build_table
-from moothall.reports.decision import Decision as Decision
-from moothall.reports.decision import Dissent as Dissent
-from moothall.reports.decision import SeatPosition as SeatPosition
-from moothall.reports.decision import SourcedClaim as SourcedClaim
-from moothall.reports.decision import number_obligations as number_obligations
-from moothall.reports.person_steps import WORDS as WORDS
-from moothall.reports.person_steps import ask_words as ask_words
-from moothall.reports.sections import build_default_report as build_default_report
-from moothall.reports.sections import build_report as build_report
-from moothall.reports.sections import start_decision as start_decision
-from moothall.reports.timeline import SessionPhase as SessionPhase
-from moothall.reports.timeline import SessionTimeline as SessionTimeline
-from moothall.reports.timeline import SpokenTimeline as SpokenTimeline
-from moothall.reports.timeline import TimelineBase as TimelineBase
-from moothall.reports.timeline import TimelineLine as TimelineLine
-from moothall.reports.timeline import build_line as build_line
-from moothall.reports.timeline import format_time as format_time
-from moothall.reports.timeline import mark_phases as mark_phases
-from moothall.reports.wording import SpokenLine as SpokenLine
-from moothall.reports.wording import describe_shared_event as describe_shared_event
-from moothall.reports.wording import format_percent as format_percent
-from moothall.scoring.independence import build_seat_correlations as build_seat_correlations
-from moothall.scoring.independence import count_minds as count_minds
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moothall.app.environment import resolve_home as resolve_home
+    from moothall.app.moot import Moot as Moot
+    from moothall.app.session_options import Options as Options
+    from moothall.codec.choice_rule import build_choices as build_choices
+    from moothall.codec.schemas import allow_list as allow_list
+    from moothall.codec.schemas import allow_text as allow_text
+    from moothall.codec.schemas import allow_values as allow_values
+    from moothall.codec.schemas import build_table_schema as build_table_schema
+    from moothall.codec.schemas import get_adapter as get_adapter
+    from moothall.codec.schemas import narrow_schema as narrow_schema
+    from moothall.domain.answer_table import AnswerField as AnswerField
+    from moothall.domain.answer_table import AnswerTable as AnswerTable
+    from moothall.domain.answer_table import StateAsk as StateAsk
+    from moothall.domain.answer_table import ask_person as ask_person
+    from moothall.domain.answer_table import define_answer as define_answer
+    from moothall.domain.answer_table import fill_brief as fill_brief
+    from moothall.domain.answer_table import index_by_kind as index_by_kind
+    from moothall.domain.answer_table import read_two_sides as read_two_sides
+    from moothall.domain.budget import FREE as FREE
+    from moothall.domain.budget import LONG_ANSWER as LONG_ANSWER
+    from moothall.domain.budget import SHORT_ANSWER as SHORT_ANSWER
+    from moothall.domain.budget import Budget as Budget
+    from moothall.domain.budget import ExpectedCalls as ExpectedCalls
+    from moothall.domain.budget import Usage as Usage
+    from moothall.domain.claims import cut_text as cut_text
+    from moothall.domain.context import ContextWindow as ContextWindow
+    from moothall.domain.context import Perception as Perception
+    from moothall.domain.context import Utterance as Utterance
+    from moothall.domain.context import clip_utterance as clip_utterance
+    from moothall.domain.context import extract_first_sentence as extract_first_sentence
+    from moothall.domain.dictionaries import group_pairs as group_pairs
+    from moothall.domain.effects import AnswerForm as AnswerForm
+    from moothall.domain.effects import AnswerRules as AnswerRules
+    from moothall.domain.effects import Ask as Ask
+    from moothall.domain.effects import Brief as Brief
+    from moothall.domain.effects import Effect as Effect
+    from moothall.domain.effects import Normalized as Normalized
+    from moothall.domain.effects import Record as Record
+    from moothall.domain.effects import Rulebook as Rulebook
+    from moothall.domain.effects import Schema as Schema
+    from moothall.domain.effects import fold as fold
+    from moothall.domain.either_or import names_nothing as names_nothing
+    from moothall.domain.facts import AsksSent as AsksSent
+    from moothall.domain.facts import BudgetExhausted as BudgetExhausted
+    from moothall.domain.facts import CloseCalled as CloseCalled
+    from moothall.domain.facts import Closed as Closed
+    from moothall.domain.facts import Entry as Entry
+    from moothall.domain.facts import Fact as Fact
+    from moothall.domain.facts import FamilyStated as FamilyStated
+    from moothall.domain.facts import InputGiven as InputGiven
+    from moothall.domain.facts import Language as Language
+    from moothall.domain.facts import Loss as Loss
+    from moothall.domain.facts import Opened as Opened
+    from moothall.domain.facts import Reply as Reply
+    from moothall.domain.facts import SeatLost as SeatLost
+    from moothall.domain.facts import SeatsSwapped as SeatsSwapped
+    from moothall.domain.facts import SessionCancelled as SessionCancelled
+    from moothall.domain.facts import SessionForked as SessionForked
+    from moothall.domain.facts import SessionParked as SessionParked
+    from moothall.domain.facts import SessionResumed as SessionResumed
+    from moothall.domain.facts import add_kind as add_kind
+    from moothall.domain.ids import USER as USER
+    from moothall.domain.ids import AskId as AskId
+    from moothall.domain.ids import SeatId as SeatId
+    from moothall.domain.ids import SessionId as SessionId
+    from moothall.domain.ids import ask_id as ask_id
+    from moothall.domain.ids import parse_seat_id as parse_seat_id
+    from moothall.domain.ids import parse_session_id as parse_session_id
+    from moothall.domain.person import CONDITION as CONDITION
+    from moothall.domain.person import WHY as WHY
+    from moothall.domain.person import Answers as Answers
+    from moothall.domain.person import PersonAsk as PersonAsk
+    from moothall.domain.person import PersonChoice as PersonChoice
+    from moothall.domain.person import PersonCommand as PersonCommand
+    from moothall.domain.person import PersonStep as PersonStep
+    from moothall.domain.person import build_key as build_key
+    from moothall.domain.replace import copy_fields as copy_fields
+    from moothall.domain.replace import fast_replace as fast_replace
+    from moothall.domain.roster import Seat as Seat
+    from moothall.domain.roster import validate_seats as validate_seats
+    from moothall.domain.safe_text import compile_late as compile_late
+    from moothall.domain.safe_text import dump_json as dump_json
+    from moothall.domain.safe_text import one_line as one_line
+    from moothall.domain.safe_text import quote_lines as quote_lines
+    from moothall.domain.safe_text import shorten_text as shorten_text
+    from moothall.domain.safe_text import strip_control as strip_control
+    from moothall.domain.seeded_random import random_unit as random_unit
+    from moothall.domain.session_state import LostSeat as LostSeat
+    from moothall.domain.session_state import ProtocolState as ProtocolState
+    from moothall.domain.session_state import RevealedLine as RevealedLine
+    from moothall.domain.session_state import evolve_shared as evolve_shared
+    from moothall.domain.session_state import list_lost_seats as list_lost_seats
+    from moothall.domain.topic import MAX_LABEL_LENGTH as MAX_LABEL_LENGTH
+    from moothall.domain.topic import ContextFile as ContextFile
+    from moothall.domain.topic import normalize_label as normalize_label
+    from moothall.domain.vocabulary import PATTERNS as PATTERNS
+    from moothall.errors import BadAnswer as BadAnswer
+    from moothall.errors import BadRoster as BadRoster
+    from moothall.errors import BadSetting as BadSetting
+    from moothall.errors import CallerError as CallerError
+    from moothall.errors import MootError as MootError
+    from moothall.errors import WorldError as WorldError
+    from moothall.locale.catalogues import SHARED_REPORT as SHARED_REPORT
+    from moothall.locale.catalogues import SharedReportText as SharedReportText
+    from moothall.locale.texts import Catalogue as Catalogue
+    from moothall.locale.texts import Texts as Texts
+    from moothall.participants.kinds import ParticipantKind as ParticipantKind
+    from moothall.participants.kinds import SeatRequest as SeatRequest
+    from moothall.ports.feature import CommandRow as CommandRow
+    from moothall.ports.feature import Feature as Feature
+    from moothall.ports.feature import OpenerRow as OpenerRow
+    from moothall.ports.feature import SessionFolder as SessionFolder
+    from moothall.ports.participant import Answer as Answer
+    from moothall.ports.participant import NoAnswer as NoAnswer
+    from moothall.ports.participant import OnText as OnText
+    from moothall.ports.participant import Participant as Participant
+    from moothall.ports.participant import Similarity as Similarity
+    from moothall.ports.plugin import AnyPlugin as AnyPlugin
+    from moothall.ports.plugin import BlindChoice as BlindChoice
+    from moothall.ports.plugin import JoinGuide as JoinGuide
+    from moothall.ports.plugin import Plan as Plan
+    from moothall.ports.plugin import ProtocolPlugin as ProtocolPlugin
+    from moothall.reports import blocks as blocks
+    from moothall.reports import person_steps as person_steps
+    from moothall.reports import sections as sections
+    from moothall.reports.ballot import Ballot as Ballot
+    from moothall.reports.ballot import BallotLine as BallotLine
+    from moothall.reports.ballot import CandidateSupport as CandidateSupport
+    from moothall.reports.blocks import Bar as Bar
+    from moothall.reports.blocks import Bars as Bars
+    from moothall.reports.blocks import Block as Block
+    from moothall.reports.blocks import Bullets as Bullets
+    from moothall.reports.blocks import Card as Card
+    from moothall.reports.blocks import ColumnChart as ColumnChart
+    from moothall.reports.blocks import Details as Details
+    from moothall.reports.blocks import Fields as Fields
+    from moothall.reports.blocks import Heading as Heading
+    from moothall.reports.blocks import Line as Line
+    from moothall.reports.blocks import LineChart as LineChart
+    from moothall.reports.blocks import Mark as Mark
+    from moothall.reports.blocks import Muted as Muted
+    from moothall.reports.blocks import Preformatted as Preformatted
+    from moothall.reports.blocks import Quote as Quote
+    from moothall.reports.blocks import References as References
+    from moothall.reports.blocks import Report as Report
+    from moothall.reports.blocks import Series as Series
+    from moothall.reports.blocks import Shares as Shares
+    from moothall.reports.blocks import Strong as Strong
+    from moothall.reports.blocks import Table as Table
+    from moothall.reports.blocks import build_section as build_section
+    from moothall.reports.blocks import build_table as build_table
+    from moothall.reports.decision import Decision as Decision
+    from moothall.reports.decision import Dissent as Dissent
+    from moothall.reports.decision import SeatPosition as SeatPosition
+    from moothall.reports.decision import SourcedClaim as SourcedClaim
+    from moothall.reports.decision import number_obligations as number_obligations
+    from moothall.reports.person_steps import WORDS as WORDS
+    from moothall.reports.person_steps import ask_words as ask_words
+    from moothall.reports.plain_text import render_markdown as render_markdown
+    from moothall.reports.sections import build_default_report as build_default_report
+    from moothall.reports.sections import build_report as build_report
+    from moothall.reports.sections import start_decision as start_decision
+    from moothall.reports.timeline import SessionPhase as SessionPhase
+    from moothall.reports.timeline import SessionTimeline as SessionTimeline
+    from moothall.reports.timeline import SpokenTimeline as SpokenTimeline
+    from moothall.reports.timeline import TimelineBase as TimelineBase
+    from moothall.reports.timeline import TimelineLine as TimelineLine
+    from moothall.reports.timeline import build_line as build_line
+    from moothall.reports.timeline import format_time as format_time
+    from moothall.reports.timeline import mark_phases as mark_phases
+    from moothall.reports.wording import SpokenLine as SpokenLine
+    from moothall.reports.wording import describe_shared_event as describe_shared_event
+    from moothall.reports.wording import format_percent as format_percent
+    from moothall.scoring.independence import build_seat_correlations as build_seat_correlations
+    from moothall.scoring.independence import count_minds as count_minds
+    from moothall.scoring.posterior import weigh_blind_answers as weigh_blind_answers
+    from moothall.surfaces.api.fields import IdempotencyKey as IdempotencyKey
+    from moothall.surfaces.api.method import ApiModel as ApiModel
+    from moothall.surfaces.api.method import Call as Call
+    from moothall.surfaces.api.method import Operations as Operations
+    from moothall.surfaces.cli import output as output
+    from moothall.surfaces.cli.arguments import LanguageChoice as LanguageChoice
+    from moothall.surfaces.cli.options import HoldOptions as HoldOptions
+    from moothall.surfaces.cli.options import WaitCommand as WaitCommand
+    from moothall.surfaces.cli.options import session_options as session_options
+    from moothall.surfaces.cli.output import Note as Note
+    from moothall.surfaces.cli.terminal_session import TerminalSession as TerminalSession
+    from moothall.surfaces.cli.terminal_session import open_and_hold as open_and_hold
+else:
+    # Loaded at the first use: a row, a protocol or a command of a feature loads what it names, and no more.
+    _NAMES = """
+app.environment: resolve_home
+app.moot: Moot
+app.session_options: Options
+codec.choice_rule: build_choices
+codec.schemas: allow_list allow_text allow_values build_table_schema get_adapter narrow_schema
+domain.answer_table: AnswerField AnswerTable StateAsk ask_person define_answer fill_brief
+domain.answer_table: index_by_kind read_two_sides
+domain.budget: Budget ExpectedCalls FREE LONG_ANSWER SHORT_ANSWER Usage
+domain.claims: cut_text
+domain.context: ContextWindow Perception Utterance clip_utterance extract_first_sentence
+domain.dictionaries: group_pairs
+domain.effects: AnswerForm AnswerRules Ask Brief Effect Normalized Record Rulebook Schema fold
+domain.either_or: names_nothing
+domain.facts: AsksSent BudgetExhausted CloseCalled Closed Entry Fact FamilyStated InputGiven
+domain.facts: Language Loss Opened Reply SeatLost SeatsSwapped SessionCancelled SessionForked
+domain.facts: SessionParked SessionResumed add_kind
+domain.ids: AskId SeatId SessionId USER ask_id parse_seat_id parse_session_id
+domain.person: Answers CONDITION PersonAsk PersonChoice PersonCommand PersonStep WHY build_key
+domain.replace: copy_fields fast_replace
+domain.roster: Seat validate_seats
+domain.safe_text: compile_late dump_json one_line quote_lines shorten_text strip_control
+domain.seeded_random: random_unit
+domain.session_state: LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
+domain.topic: ContextFile MAX_LABEL_LENGTH normalize_label
+domain.vocabulary: PATTERNS
+errors: BadAnswer BadRoster BadSetting CallerError MootError WorldError
+locale.catalogues: SHARED_REPORT SharedReportText
+locale.texts: Catalogue Texts
+participants.kinds: ParticipantKind SeatRequest
+ports.feature: CommandRow Feature OpenerRow SessionFolder
+ports.participant: Answer NoAnswer OnText Participant Similarity
+ports.plugin: AnyPlugin BlindChoice JoinGuide Plan ProtocolPlugin
+reports.ballot: Ballot BallotLine CandidateSupport
+reports.blocks: Bar Bars Block Bullets Card ColumnChart Details Fields Heading Line LineChart Mark
+reports.blocks: Muted Preformatted Quote References Report Series Shares Strong Table build_section
+reports.blocks: build_table
+reports.decision: Decision Dissent SeatPosition SourcedClaim number_obligations
+reports.person_steps: WORDS ask_words
+reports.plain_text: render_markdown
+reports.sections: build_default_report build_report start_decision
+reports.timeline: SessionPhase SessionTimeline SpokenTimeline TimelineBase TimelineLine build_line
+reports.timeline: format_time mark_phases
+reports.wording: SpokenLine describe_shared_event format_percent
+scoring.independence: build_seat_correlations count_minds
+scoring.posterior: weigh_blind_answers
+surfaces.api.fields: IdempotencyKey
+surfaces.api.method: ApiModel Call Operations
+surfaces.cli.arguments: LanguageChoice
+surfaces.cli.options: HoldOptions WaitCommand session_options
+surfaces.cli.output: Note
+surfaces.cli.terminal_session: TerminalSession open_and_hold
+"""
+    """The names of each module, on as many lines as they take."""
+    _MODULES = {
+        "blocks": "reports.blocks",
+        "output": "surfaces.cli.output",
+        "person_steps": "reports.person_steps",
+        "sections": "reports.sections",
+    }
+    """The modules that are handed on whole."""
+
+    def _index_names() -> dict[str, str]:
+        places = {}
+        for line in _NAMES.strip().splitlines():
+            module, _, names = line.partition(": ")
+            for name in names.split():
+                places[name] = module
+        return places
+
+    _PLACES = _index_names()
+
+    def __getattr__(name: str) -> object:
+        value: object
+        if name in _MODULES:
+            value = import_module(f"moothall.{_MODULES[name]}")
+        elif name in _PLACES:
+            value = getattr(import_module(f"moothall.{_PLACES[name]}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # Cached, so that `__getattr__` runs once per name.
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_PLACES, *_MODULES})

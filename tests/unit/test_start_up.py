@@ -1,7 +1,9 @@
 """What a start costs: each command loads what it needs, and nothing else."""
 
+import ast
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import click
 import pytest
 from rich.cells import cell_len
 
+from moothall import plugins
 from moothall.surfaces.cli.main import (
     LINES,
     FeatureCommand,
@@ -56,6 +59,7 @@ def test_the_list_of_commands_says_what_each_command_says() -> None:
     ("module", "heavy"),
     [
         ("moothall", ["pydantic", "moothall.app"]),
+        ("moothall.plugins", ["pydantic", "moothall.app", "moothall.domain", "moothall.errors"]),
         ("moothall.surfaces.cli.main", ["asyncio", "pydantic", "rich", "moothall.app.moot"]),
         (
             "moothall.surfaces.cli.sessions",
@@ -101,3 +105,26 @@ def test_help_is_in_the_readers_language_and_fits_its_columns(
     monkeypatch.setenv("MOOT_CONFIG", str(tmp_path / "none.toml"))
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "选项：\n" in main.get_help(click.Context(main))
+
+
+def list_typed_names() -> dict[str, str]:
+    """Return where each public name stands, as type checkers read it."""
+    tree = ast.parse(Path(plugins.__file__).read_text(encoding="utf-8"))
+    places = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("moothall."):
+            for each in node.names:
+                assert each.asname == each.name
+                places[each.name] = f"{node.module}.{each.name}"
+    return places
+
+
+def test_the_public_names_are_those_that_type_checkers_read() -> None:
+    """D-10: each is loaded at its first use, from where it is typed."""
+    typed = list_typed_names()
+    listed = {name for name in dir(plugins) if not name.startswith("_")}
+    assert listed - {"TYPE_CHECKING", "import_module"} == set(typed)
+    for name, place in typed.items():
+        assert getattr(plugins, name) is pkgutil.resolve_name(place)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        getattr(plugins, "nothing")  # noqa: B009 - a type checker knows that there is none

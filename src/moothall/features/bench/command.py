@@ -6,11 +6,8 @@ from typing import Final
 
 import click
 
-from moothall.app.environment import open_ledger, resolve_home
+from moothall.app.environment import open_ledger
 from moothall.app.estimates import Range, estimate_session, list_unpriced
-from moothall.app.moot import Moot
-from moothall.domain.facts import Language
-from moothall.errors import BadSetting
 from moothall.features.bench.questions import (
     REVIEWED,
     BenchQuestion,
@@ -30,11 +27,17 @@ from moothall.features.bench.runs import (
 )
 from moothall.features.bench.trials import recommend, sum_up
 from moothall.features.bench.words import BENCH, BenchText
-from moothall.reports.blocks import Report
+from moothall.plugins import (
+    BadSetting,
+    Language,
+    LanguageChoice,
+    Moot,
+    Report,
+    output,
+    render_markdown,
+    resolve_home,
+)
 from moothall.reports.page import render_page
-from moothall.reports.plain_text import render_markdown
-from moothall.surfaces.cli import output
-from moothall.surfaces.cli.arguments import LanguageChoice
 from moothall.surfaces.cli.render import show_report
 
 MAX_VOTES: Final = 16

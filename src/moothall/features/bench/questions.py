@@ -11,9 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from moothall.domain.topic import build_topic, normalize_label, validate_topic
-from moothall.domain.vocabulary import PATTERNS
-from moothall.errors import BadSetting
+from moothall.domain.topic import build_topic, validate_topic
+from moothall.plugins import PATTERNS, BadSetting, normalize_label
 
 if TYPE_CHECKING:
     from moothall.memory.decision_memory import DecisionMemory

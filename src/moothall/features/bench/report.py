@@ -3,9 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from moothall.domain.facts import Language
-from moothall.domain.ids import SessionId
-from moothall.domain.safe_text import one_line
 from moothall.features.bench.trials import (
     JudgeFigures,
     Recommendation,
@@ -18,16 +15,19 @@ from moothall.features.bench.trials import (
     sum_up,
 )
 from moothall.features.bench.words import BENCH, BenchText
-from moothall.reports.blocks import (
+from moothall.plugins import (
     Bar,
     Bars,
     Block,
+    Language,
     Line,
     LineChart,
     Report,
     Series,
+    SessionId,
     build_section,
     build_table,
+    one_line,
 )
 
 _NONE: Final = "–"

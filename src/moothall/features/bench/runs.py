@@ -11,21 +11,34 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final
 
-from moothall.app.moot import Moot
-from moothall.app.session_options import Options
-from moothall.domain.facts import AsksSent, Entry, Language, Reply, SeatLost
-from moothall.domain.ids import SeatId, SessionId, parse_session_id
-from moothall.domain.roster import Seat
-from moothall.domain.safe_text import one_line, quote_lines, shorten_text
-from moothall.domain.topic import Topic, normalize_label
-from moothall.errors import BadSetting, MootError
+from moothall.domain.topic import Topic
 from moothall.features.bench.questions import BenchQuestion
 from moothall.features.bench.trials import JudgeFigures, Trial, sum_up
 from moothall.features.bench.words import BENCH
-from moothall.ports.plugin import AnyPlugin, BlindChoice
-from moothall.reports.decision import Decision
+from moothall.plugins import (
+    AnyPlugin,
+    AsksSent,
+    BadSetting,
+    BlindChoice,
+    Decision,
+    Entry,
+    Language,
+    Moot,
+    MootError,
+    Options,
+    Reply,
+    Seat,
+    SeatId,
+    SeatLost,
+    SessionId,
+    normalize_label,
+    one_line,
+    parse_session_id,
+    quote_lines,
+    shorten_text,
+    weigh_blind_answers,
+)
 from moothall.scoring.independence import detect_family
-from moothall.scoring.posterior import weigh_blind_answers
 
 VOTE: Final = "vote"
 """The blind vote of the models."""

@@ -9,18 +9,23 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from moothall.app.discovery import discover_platforms
-from moothall.app.moot import Moot
-from moothall.app.session_options import Options
-from moothall.domain.facts import Language
-from moothall.errors import BadSetting
 from moothall.features.demos.shipped import FIRST, Demo, build_demo_options, list_demos, load_demo
 from moothall.features.demos.words import DEMO_COMMAND
 from moothall.participants.script import PACES, Pace
-from moothall.surfaces.cli import output
+from moothall.plugins import (
+    BadSetting,
+    HoldOptions,
+    Language,
+    Moot,
+    Options,
+    TerminalSession,
+    WaitCommand,
+    output,
+    session_options,
+)
 from moothall.surfaces.cli.main import guess_language
-from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.run import run
-from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys
+from moothall.surfaces.cli.terminal_session import follow_keys
 
 
 @click.command(cls=WaitCommand)

@@ -5,11 +5,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from moothall.codec.settings import KnownLanguage
-from moothall.domain.facts import Language
 from moothall.features.demos.shipped import build_demo_options, list_demos, load_demo
 from moothall.participants.script import Pace
-from moothall.surfaces.api.fields import IdempotencyKey
-from moothall.surfaces.api.method import ApiModel, Call, Operations
+from moothall.plugins import ApiModel, Call, IdempotencyKey, Language, Operations
 from moothall.surfaces.api.session_options import Opening, open_once
 
 METHODS: Final = Operations()

@@ -13,17 +13,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from moothall.app.environment import resolve_home
 from moothall.app.panels import Panel, SeatForm
-from moothall.app.session_options import Options
 from moothall.disk.private import make_private_folder
 from moothall.domain.consult import DEMO_FOLDER
-from moothall.domain.facts import Language
 from moothall.domain.roster import DEMO
 from moothall.domain.topic import Stakes
-from moothall.errors import BadSetting
 from moothall.locale.texts import DEFAULT_LANGUAGE
 from moothall.participants.script import PACES, Pace, list_scripts
+from moothall.plugins import BadSetting, Language, Options, resolve_home
 
 FIRST = "persona"
 """The demo that is played where none is named."""

@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from moothall.errors import BadSetting, MissingExtra, describe_install
+from moothall.errors import MissingExtra, describe_install
 from moothall.participants.hosts import is_private_host
 from moothall.participants.subprocess_runner import run_program
+from moothall.plugins import BadSetting
 
 if TYPE_CHECKING:
     from apprise import NotifyBase

@@ -10,11 +10,9 @@ from typing import Any, get_args
 
 import click
 
-from moothall.app.environment import load_server_url, resolve_home
-from moothall.app.moot import Moot
-from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.app.environment import load_server_url
 from moothall.domain.safe_text import encode_fields
-from moothall.errors import BadSetting, ProviderRefused
+from moothall.errors import ProviderRefused
 from moothall.features.notices.receivers import (
     KEY_PREFIX,
     EventKind,
@@ -29,8 +27,16 @@ from moothall.features.notices.receivers import (
 )
 from moothall.features.notices.register import open_notice_register
 from moothall.features.notices.words import NOTICES
-from moothall.surfaces.cli.arguments import LanguageChoice
-from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
+from moothall.plugins import (
+    BadSetting,
+    LanguageChoice,
+    Moot,
+    Note,
+    parse_seat_id,
+    parse_session_id,
+    resolve_home,
+)
+from moothall.surfaces.cli.output import CommandResult, json_command, moot_command
 from moothall.surfaces.cli.ready import ServerUrl
 
 

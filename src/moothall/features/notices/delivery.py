@@ -14,23 +14,27 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, unquote
 
-from moothall.app.environment import resolve_home
 from moothall.app.recurring import has_changed
-from moothall.domain.facts import (
-    AsksSent,
-    Closed,
-    Entry,
-    SessionImported,
-    SessionParked,
-    SessionResumed,
-)
-from moothall.domain.ids import SessionId, is_register
-from moothall.domain.replace import copy_fields
-from moothall.domain.safe_text import one_line, shorten_text
-from moothall.errors import MootError, SessionBusy, WorldError
+from moothall.domain.facts import SessionImported
+from moothall.domain.ids import is_register
+from moothall.errors import SessionBusy
 from moothall.features.notices.receivers import EventKind, Hook, Notice, deliver, load_hooks
 from moothall.features.notices.register import HookProgress, NoticeSettled, open_notice_register
 from moothall.features.notices.words import NOTICES
+from moothall.plugins import (
+    AsksSent,
+    Closed,
+    Entry,
+    MootError,
+    SessionId,
+    SessionParked,
+    SessionResumed,
+    WorldError,
+    copy_fields,
+    one_line,
+    resolve_home,
+    shorten_text,
+)
 from moothall.reports.wording import explain_outage
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from moothall.codec.schemas import get_adapter
 from moothall.disk.private import hold_lock, make_private_folder, read_private, write_private
-from moothall.domain.facts import Language
 from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import is_web_address
-from moothall.errors import BadSetting, FolderUnwritable
+from moothall.errors import FolderUnwritable
 from moothall.features.notices.chat import check_chat_address, send_chat_message
 from moothall.participants.hosts import send_request
+from moothall.plugins import BadSetting, Language, get_adapter
 
 FILE: Final = "notices.json"
 EventKind = Literal[

@@ -4,9 +4,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
-from moothall.domain.facts import Entry, Fact, add_kind
 from moothall.memory.facts import Line, RequiredLine, RequiredName
 from moothall.memory.register import Register
+from moothall.plugins import Entry, Fact, add_kind
 from moothall.ports.ledger import Clock, Ledger
 
 KINDS: Final[dict[str, type[Fact]]] = {}

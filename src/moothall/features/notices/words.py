@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from moothall.locale.texts import Catalogue, Texts
+from moothall.plugins import Catalogue, Texts
 
 
 class NoticesText(Texts):

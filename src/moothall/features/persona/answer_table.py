@@ -10,25 +10,35 @@ from typing import Final, get_args
 
 from moothall.codec.choice_rule import fold_text, is_plain_name, is_silent, split_clauses
 from moothall.codec.field_values import read_flag, read_share
-from moothall.codec.schemas import allow_choice, allow_list, allow_values, build_table_schema
-from moothall.domain.answer_table import (
-    AnswerField,
-    StateAsk,
-    ask_person,
-    define_answer,
-    index_by_kind,
-)
-from moothall.domain.effects import AnswerForm, Schema
-from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, PersonStep
-from moothall.domain.roster import Seat
-from moothall.domain.safe_text import compile_late, quote_lines
-from moothall.domain.topic import MAX_LABEL_LENGTH
-from moothall.domain.vocabulary import DEGREES, PATTERNS
+from moothall.codec.schemas import allow_choice
+from moothall.domain.vocabulary import DEGREES
 from moothall.features.persona import facts
 from moothall.features.persona.state import MAX_INPUTS, Meeting, list_joint_bidders
 from moothall.features.persona.words import PERSONA_PERSON, PersonaPersonText
 from moothall.locale.catalogues import PERSON_STEPS
-from moothall.reports import person_steps
+from moothall.plugins import (
+    CONDITION,
+    MAX_LABEL_LENGTH,
+    PATTERNS,
+    WHY,
+    AnswerField,
+    AnswerForm,
+    PersonAsk,
+    PersonCommand,
+    PersonStep,
+    Schema,
+    Seat,
+    StateAsk,
+    allow_list,
+    allow_values,
+    ask_person,
+    build_table_schema,
+    compile_late,
+    define_answer,
+    index_by_kind,
+    person_steps,
+    quote_lines,
+)
 
 ORDINARY: Final = 0.5
 """The reaction of a seat that asks for the floor and does not say how strong it is."""

@@ -4,12 +4,9 @@ import json
 from dataclasses import asdict
 from typing import Any, Final
 
-from moothall.domain.budget import Budget
-from moothall.domain.facts import ImportSource, SessionCancelled, SessionImported
-from moothall.domain.ids import USER, parse_seat_id
-from moothall.domain.roster import Seat, validate_seats
-from moothall.domain.safe_text import compile_late, dump_json, fix_surrogates
-from moothall.errors import BadImport, MootError
+from moothall.domain.facts import ImportSource, SessionImported
+from moothall.domain.safe_text import fix_surrogates
+from moothall.errors import BadImport
 from moothall.features.persona.facts import (
     ImportedTurn,
     ImportedView,
@@ -19,6 +16,17 @@ from moothall.features.persona.facts import (
 )
 from moothall.features.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
 from moothall.locale.texts import detect_language
+from moothall.plugins import (
+    USER,
+    Budget,
+    MootError,
+    Seat,
+    SessionCancelled,
+    compile_late,
+    dump_json,
+    parse_seat_id,
+    validate_seats,
+)
 
 _STAMP = compile_late(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 _LINE_FIELDS: Final = (

@@ -9,10 +9,16 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
-from moothall.domain.ids import SeatId
-from moothall.domain.session_state import LostSeat
-from moothall.domain.topic import MAX_LABEL_LENGTH
+from moothall.plugins import (
+    MAX_LABEL_LENGTH,
+    Closed,
+    Fact,
+    LostSeat,
+    Opened,
+    Reply,
+    SeatId,
+    add_kind,
+)
 from moothall.scoring.posterior import Agreement
 
 Score = Annotated[float, Ge(0), Le(1)]

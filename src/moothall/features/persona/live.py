@@ -5,16 +5,23 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moothall.domain.dictionaries import group_pairs
-from moothall.domain.facts import AsksSent, BudgetExhausted, Entry, SeatLost, SessionResumed
-from moothall.domain.ids import SeatId, find_asked_seat
-from moothall.domain.safe_text import one_line
+from moothall.domain.ids import find_asked_seat
 from moothall.engine.context import EntryAdded, TextDelta
 from moothall.features.persona import facts
 from moothall.features.persona.report import format_line_marks
 from moothall.features.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.features.persona.words import PERSONA_REPORT
-from moothall.ports.plugin import AnyPlugin
+from moothall.plugins import (
+    AnyPlugin,
+    AsksSent,
+    BudgetExhausted,
+    Entry,
+    SeatId,
+    SeatLost,
+    SessionResumed,
+    group_pairs,
+    one_line,
+)
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.consultation.timeline import describe_consultation
 from moothall.reports.sections import describe_shared

@@ -2,16 +2,21 @@
 
 from typing import Final
 
-from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
-from moothall.domain.facts import Opened
-from moothall.domain.roster import validate_seats
-from moothall.errors import BadSetting
 from moothall.features.persona.context import ContextLedger, render_context_ledger
 from moothall.features.persona.facts import MeetingOpened, PersonaSettings
 from moothall.features.persona.report import add_and_describe_entry, build_persona_report
 from moothall.features.persona.rules import RULES
 from moothall.features.persona.timeline import PersonaTimeline, build_decision
-from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.plugins import (
+    LONG_ANSWER,
+    SHORT_ANSWER,
+    BadSetting,
+    ExpectedCalls,
+    Opened,
+    Plan,
+    ProtocolPlugin,
+    validate_seats,
+)
 
 BLIND_FROM = 3
 USUAL_TURNS = 12

@@ -8,17 +8,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TypeVar
 
-from moothall.codec.schemas import build_table_schema
-from moothall.domain.answer_table import fill_brief
-from moothall.domain.claims import cut_text, extract_claim
-from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.dictionaries import group_pairs
-from moothall.domain.effects import AnswerRules, Ask, Brief
-from moothall.domain.facts import Language
-from moothall.domain.ids import SeatId
-from moothall.domain.roster import Seat
-from moothall.domain.safe_text import FENCE, one_line, quote_lines
-from moothall.domain.topic import normalize_label
+from moothall.domain.claims import extract_claim
+from moothall.domain.safe_text import FENCE
 from moothall.features.persona.answer_table import FORMS, MeetingAsk, build_person_ask
 from moothall.features.persona.facts import (
     Draft,
@@ -30,7 +21,25 @@ from moothall.features.persona.facts import (
 )
 from moothall.features.persona.state import Meeting, compute_confidence, list_joint_bidders
 from moothall.features.persona.words import PERSONA_PROMPT, PersonaPromptText
-from moothall.reports.wording import format_percent
+from moothall.plugins import (
+    AnswerRules,
+    Ask,
+    Brief,
+    ContextWindow,
+    Language,
+    Perception,
+    Seat,
+    SeatId,
+    Utterance,
+    build_table_schema,
+    cut_text,
+    fill_brief,
+    format_percent,
+    group_pairs,
+    normalize_label,
+    one_line,
+    quote_lines,
+)
 from moothall.scoring.positions import compute_weight
 
 Notes = tuple[str, ...]

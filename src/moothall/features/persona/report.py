@@ -3,8 +3,7 @@
 from functools import partial
 from sys import intern
 
-from moothall.domain.facts import Entry, SessionImported
-from moothall.domain.safe_text import one_line
+from moothall.domain.facts import SessionImported
 from moothall.features.persona import facts
 from moothall.features.persona.timeline import (
     PersonaTimeline,
@@ -13,10 +12,19 @@ from moothall.features.persona.timeline import (
     build_decision,
 )
 from moothall.features.persona.words import PERSONA_REPORT, PersonaReportText
-from moothall.reports import blocks, sections
-from moothall.reports.blocks import Block, Report, build_section
-from moothall.reports.decision import Decision, SourcedClaim
-from moothall.reports.wording import SpokenLine, describe_shared_event
+from moothall.plugins import (
+    Block,
+    Decision,
+    Entry,
+    Report,
+    SourcedClaim,
+    SpokenLine,
+    blocks,
+    build_section,
+    describe_shared_event,
+    one_line,
+    sections,
+)
 
 
 def build_persona_report(timeline: PersonaTimeline) -> Report:

@@ -12,21 +12,6 @@ from itertools import chain
 from typing import Final, assert_never
 
 from moothall.domain.claims import extract_claim
-from moothall.domain.context import ContextWindow, Utterance, clip_utterance
-from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import (
-    Closed,
-    Entry,
-    Fact,
-    InputGiven,
-    Opened,
-    Reply,
-    SeatLost,
-    SessionResumed,
-)
-from moothall.domain.ids import USER, SeatId, ask_id
-from moothall.domain.replace import copy_fields, fast_replace
-from moothall.domain.session_state import evolve_shared
 from moothall.features.persona import facts
 from moothall.features.persona.answer_table import FORMS
 from moothall.features.persona.prompts import build_answer_rules, build_brief
@@ -40,6 +25,29 @@ from moothall.features.persona.state import (
     find_decider,
     list_drafters,
     list_joint_bidders,
+)
+from moothall.plugins import (
+    USER,
+    AnswerForm,
+    Ask,
+    Closed,
+    ContextWindow,
+    Effect,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Record,
+    Reply,
+    SeatId,
+    SeatLost,
+    SessionResumed,
+    Utterance,
+    ask_id,
+    clip_utterance,
+    copy_fields,
+    evolve_shared,
+    fast_replace,
 )
 
 MAX_TURNS: Final = 100_000

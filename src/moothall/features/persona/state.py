@@ -9,20 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from moothall.domain.context import ContextWindow, Utterance
-from moothall.domain.dictionaries import group_pairs
-from moothall.domain.ids import SeatId
-from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
-from moothall.domain.session_state import ProtocolState, list_lost_seats
+from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, parse_kind
 from moothall.features.persona import facts
-from moothall.scoring.independence import build_seat_correlations, count_effective_votes
-from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
-from moothall.scoring.posterior import (
-    Agreement,
-    BlindEvidence,
-    find_agreement,
+from moothall.plugins import (
+    ContextWindow,
+    ProtocolState,
+    Seat,
+    SeatId,
+    Utterance,
+    build_seat_correlations,
+    group_pairs,
+    list_lost_seats,
     weigh_blind_answers,
 )
+from moothall.scoring.independence import count_effective_votes
+from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
+from moothall.scoring.posterior import Agreement, BlindEvidence, find_agreement
 from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 
 MAX_POINTS = 20

@@ -10,13 +10,8 @@ from typing import Annotated, Any, TypeVar
 
 from annotated_types import MinLen
 
-from moothall.codec.schemas import get_adapter
-from moothall.domain.either_or import names_nothing
-from moothall.domain.facts import Entry, Loss, SeatLost, SessionImported
-from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.facts import SessionImported
 from moothall.domain.limits import Share
-from moothall.domain.replace import copy_fields
-from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.features.persona import facts
 from moothall.features.persona.facts import (
     BidsDeclared,
@@ -28,18 +23,29 @@ from moothall.features.persona.facts import (
 )
 from moothall.features.persona.rules import RULES
 from moothall.features.persona.state import Meeting, collect_last_words, is_new_answer
-from moothall.reports.decision import (
-    AnsweredInput,
+from moothall.plugins import (
+    MAX_LABEL_LENGTH,
+    USER,
     Decision,
     Dissent,
-    Obligation,
+    Entry,
+    Loss,
+    SeatId,
+    SeatLost,
     SeatPosition,
+    SessionId,
     SourcedClaim,
+    TimelineBase,
+    TimelineLine,
+    build_line,
+    copy_fields,
+    count_minds,
+    get_adapter,
+    names_nothing,
     number_obligations,
+    start_decision,
 )
-from moothall.reports.sections import start_decision
-from moothall.reports.timeline import TimelineBase, TimelineLine, build_line
-from moothall.scoring.independence import count_minds
+from moothall.reports.decision import AnsweredInput, Obligation
 
 T = TypeVar("T")
 Words = Annotated[str, MinLen(1)]

@@ -2,10 +2,6 @@
 
 import click
 
-from moothall.app.session_options import Options
-from moothall.domain.facts import Language, Opened
-from moothall.domain.safe_text import one_line
-from moothall.errors import BadSetting
 from moothall.features.pipeline.facts import PipelineOpened
 from moothall.features.pipeline.files import (
     build_pipeline_options,
@@ -16,15 +12,24 @@ from moothall.features.pipeline.files import (
 from moothall.features.pipeline.operations import METHODS, PipelineOut
 from moothall.features.pipeline.words import PIPELINE_REPORT
 from moothall.locale.catalogues import CONSULTATION_PROMPT
-from moothall.surfaces.api.method import Call
-from moothall.surfaces.cli import output
-from moothall.surfaces.cli.arguments import LanguageChoice
+from moothall.plugins import (
+    BadSetting,
+    Call,
+    HoldOptions,
+    Language,
+    LanguageChoice,
+    Note,
+    Opened,
+    Options,
+    WaitCommand,
+    one_line,
+    open_and_hold,
+    output,
+    session_options,
+)
 from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.operations import Command
-from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
-from moothall.surfaces.cli.output import Note
 from moothall.surfaces.cli.run import resume
-from moothall.surfaces.cli.terminal_session import open_and_hold
 
 
 @click.group(cls=LazyGroup)

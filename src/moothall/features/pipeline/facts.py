@@ -9,9 +9,8 @@ from typing import Annotated, Final, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.codec.choice_rule import build_choices, find_choice
-from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
-from moothall.domain.ids import SeatId
+from moothall.codec.choice_rule import find_choice
+from moothall.plugins import Closed, Fact, Opened, Reply, SeatId, add_kind, build_choices
 
 Name = Annotated[str, MinLen(1), MaxLen(64)]
 Line = Annotated[str, MaxLen(20_000)]

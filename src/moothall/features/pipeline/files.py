@@ -38,19 +38,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.panels import Panel, SeatForm, resolve_platform_path
-from moothall.app.session_options import Options
 from moothall.app.special_sessions import parse_seats
 from moothall.codec.settings import KnownLanguage, explain_validation_error
 from moothall.disk.text_files import parse_toml, read_text_file
-from moothall.domain.facts import Language
-from moothall.domain.roster import Seat
-from moothall.errors import BadSetting, FolderUnwritable, MootError
+from moothall.errors import FolderUnwritable
 from moothall.features.pipeline.facts import Step
 from moothall.features.pipeline.words import PIPELINE_PROMPT
 from moothall.locale.texts import DEFAULT_LANGUAGE, find_translation
 from moothall.participants.record_writer import ensure_folder
-from moothall.ports.feature import SessionFolder
-from moothall.ports.plugin import AnyPlugin
+from moothall.plugins import (
+    AnyPlugin,
+    BadSetting,
+    Language,
+    MootError,
+    Options,
+    Seat,
+    SessionFolder,
+)
 
 if TYPE_CHECKING:
     from moothall.app.moot import Moot

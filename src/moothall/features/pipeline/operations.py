@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from moothall.domain.facts import Language
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
-from moothall.errors import BadSetting
 from moothall.features.pipeline.files import (
     PipelineFile,
     build_pipeline_options,
@@ -23,9 +21,9 @@ from moothall.features.pipeline.timeline import (
     build_decision,
     list_step_lines,
 )
+from moothall.plugins import ApiModel, BadSetting, Call, IdempotencyKey, Language, Operations
 from moothall.protocols.consultation.timeline import get_consultations
-from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionRef
-from moothall.surfaces.api.method import ApiModel, Call, Operations
+from moothall.surfaces.api.fields import ParticipantIn, SessionRef
 from moothall.surfaces.api.session_options import (
     OpenerParams,
     Opening,

@@ -2,11 +2,7 @@
 
 from typing import Final
 
-from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
-from moothall.domain.facts import Opened
-from moothall.domain.ids import parse_seat_id
-from moothall.domain.roster import validate_seats
-from moothall.errors import BadName, BadSetting
+from moothall.errors import BadName
 from moothall.features.pipeline import timeline
 from moothall.features.pipeline.facts import (
     REVIEW,
@@ -16,7 +12,16 @@ from moothall.features.pipeline.facts import (
     Step,
 )
 from moothall.features.pipeline.rules import RULES
-from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.plugins import (
+    LONG_ANSWER,
+    BadSetting,
+    ExpectedCalls,
+    Opened,
+    Plan,
+    ProtocolPlugin,
+    parse_seat_id,
+    validate_seats,
+)
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:

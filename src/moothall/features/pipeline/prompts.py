@@ -3,19 +3,7 @@
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import (
-    AnswerField,
-    StateAsk,
-    ask_person,
-    define_answer,
-    fill_brief,
-    index_by_kind,
-)
 from moothall.domain.consult import ConsultRequest
-from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
-from moothall.domain.person import WHY, PersonAsk, PersonStep
-from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,
@@ -33,7 +21,30 @@ from moothall.features.pipeline.words import (
     PipelinePersonText,
     PipelinePromptText,
 )
-from moothall.reports.person_steps import POSITION, WORDS, ask_which, ask_why, ask_words
+from moothall.plugins import (
+    WHY,
+    WORDS,
+    AnswerField,
+    AnswerForm,
+    AnswerRules,
+    Ask,
+    Brief,
+    ContextWindow,
+    Perception,
+    PersonAsk,
+    PersonStep,
+    StateAsk,
+    Utterance,
+    ask_person,
+    ask_words,
+    define_answer,
+    fill_brief,
+    index_by_kind,
+    one_line,
+    quote_lines,
+    shorten_text,
+)
+from moothall.reports.person_steps import POSITION, ask_which, ask_why
 
 MAX_PASSED_LENGTH: Final = 48_000
 """The most characters of all artefacts together that a step receives."""

@@ -7,20 +7,6 @@ participant in the seat. What follows a rejection is set in the gate's step.
 from collections.abc import Mapping
 from typing import Final
 
-from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import (
-    Entry,
-    Fact,
-    InputGiven,
-    Opened,
-    Reply,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-)
-from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.replace import fast_replace
-from moothall.domain.session_state import evolve_shared
 from moothall.features.pipeline import facts
 from moothall.features.pipeline.prompts import (
     FORMS,
@@ -29,6 +15,24 @@ from moothall.features.pipeline.prompts import (
     build_consult_request,
 )
 from moothall.features.pipeline.state import Pipeline, StepArtefact
+from moothall.plugins import (
+    AnswerForm,
+    Ask,
+    Effect,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Record,
+    Reply,
+    SeatId,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+    ask_id,
+    evolve_shared,
+    fast_replace,
+)
 
 MAX_TRIES: Final = 2
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from moothall.domain.ids import SeatId
-from moothall.domain.session_state import ProtocolState
 from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,
@@ -14,6 +12,7 @@ from moothall.features.pipeline.facts import (
     PipelineOpened,
     Step,
 )
+from moothall.plugins import ProtocolState, SeatId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

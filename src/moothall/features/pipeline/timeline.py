@@ -4,25 +4,35 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from moothall.domain.context import extract_first_sentence
-from moothall.domain.facts import Entry, InputGiven
-from moothall.domain.ids import USER, SeatId, SessionId
-from moothall.domain.safe_text import dump_json, one_line
 from moothall.features.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
 from moothall.features.pipeline.rules import RULES
 from moothall.features.pipeline.state import Pipeline
 from moothall.features.pipeline.words import PIPELINE_REPORT, PipelineReportText
-from moothall.reports import blocks, sections
-from moothall.reports.blocks import Block, Report, build_section, build_table
-from moothall.reports.decision import Decision, Dissent, SourcedClaim
-from moothall.reports.timeline import (
+from moothall.plugins import (
+    USER,
+    Block,
+    Decision,
+    Dissent,
+    Entry,
+    InputGiven,
+    Report,
+    SeatId,
+    SessionId,
     SessionPhase,
+    SourcedClaim,
     TimelineBase,
     TimelineLine,
+    blocks,
     build_line,
+    build_section,
+    build_table,
+    describe_shared_event,
+    dump_json,
+    extract_first_sentence,
     mark_phases,
+    one_line,
+    sections,
 )
-from moothall.reports.wording import describe_shared_event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

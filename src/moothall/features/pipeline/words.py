@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from moothall.locale.catalogues import SharedReportText
-from moothall.locale.texts import Catalogue, Texts
+from moothall.plugins import Catalogue, SharedReportText, Texts
 
 _FOLDER: Final = Path(__file__).parent / "locale"
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from moothall.domain.given_search import split_lines
 from moothall.domain.quotations import locate_quotation
-from moothall.domain.safe_text import FENCE, compile_late
-from moothall.domain.topic import ContextFile
+from moothall.domain.safe_text import FENCE
+from moothall.plugins import ContextFile, compile_late
 
 _HUNK: Final = re.compile(
     r"@@ -(?P<old>\d{1,9})(?:,(?P<olds>\d{1,9}))? \+(?P<new>\d{1,9})(?:,(?P<news>\d{1,9}))? @@"

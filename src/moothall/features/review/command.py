@@ -7,22 +7,26 @@ from typing import get_args
 import click
 
 from moothall.app.estimates import estimate_session
-from moothall.app.moot import Moot
 from moothall.app.opening import open_planned
 from moothall.app.reading_threads import run_on_own_thread
-from moothall.app.session_options import Options
 from moothall.disk.private import open_output
-from moothall.domain.facts import Language
-from moothall.domain.ids import parse_session_id
-from moothall.errors import BadSetting
 from moothall.features.review.facts import Verdict
 from moothall.features.review.material import build_review_options, describe_parts, read_reviewed
 from moothall.features.review.words import REVIEW_REPORT
-from moothall.surfaces.cli import output
-from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
+from moothall.plugins import (
+    BadSetting,
+    HoldOptions,
+    Language,
+    Moot,
+    Options,
+    TerminalSession,
+    WaitCommand,
+    output,
+    parse_session_id,
+    session_options,
+)
 from moothall.surfaces.cli.requirement import check_gate_seats, check_required
 from moothall.surfaces.cli.terminal_session import (
-    TerminalSession,
     build_plan_result,
     describe_estimate,
     print_left_out,

@@ -8,8 +8,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
-from moothall.domain.ids import SeatId
+from moothall.plugins import Closed, Fact, Opened, Reply, SeatId, add_kind
 
 Severity = Literal["critical", "major", "minor", "note"]
 Concern = Literal[

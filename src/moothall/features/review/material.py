@@ -6,14 +6,18 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.app.given_files import STDIN, read_given_files
-from moothall.app.session_options import Options
-from moothall.domain.facts import Language, Opened
-from moothall.domain.safe_text import one_line, shorten_text
-from moothall.domain.topic import ContextFile
-from moothall.errors import BadSetting
 from moothall.features.review.change import is_diff, read_change, split_parts
 from moothall.features.review.facts import ReviewOpened
 from moothall.features.review.words import REVIEW_PROMPT
+from moothall.plugins import (
+    BadSetting,
+    ContextFile,
+    Language,
+    Opened,
+    Options,
+    one_line,
+    shorten_text,
+)
 
 PANEL: Final = "reviewers"
 GIT_SECONDS: Final = 60.0

@@ -2,16 +2,21 @@
 
 from typing import Final
 
-from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
-from moothall.domain.facts import Opened
-from moothall.domain.roster import validate_seats
-from moothall.errors import BadRoster, BadSetting
 from moothall.features.review import timeline
 from moothall.features.review.change import split_parts
 from moothall.features.review.facts import AUTHOR, ReviewOpened, ReviewSettings
 from moothall.features.review.rules import RULES
 from moothall.features.review.sarif import render_sarif
-from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.plugins import (
+    LONG_ANSWER,
+    BadRoster,
+    BadSetting,
+    ExpectedCalls,
+    Opened,
+    Plan,
+    ProtocolPlugin,
+    validate_seats,
+)
 
 PROMPT_TOKENS: Final = 700
 """Of a prompt without the change."""

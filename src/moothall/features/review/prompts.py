@@ -9,27 +9,40 @@ from itertools import chain
 from typing import Any, Final
 
 from moothall.codec.field_values import fold_name
-from moothall.codec.schemas import allow_list, allow_values, narrow_schema
-from moothall.domain.answer_table import fill_brief, read_two_sides
-from moothall.domain.effects import (
-    AnswerForm,
-    AnswerRules,
-    Ask,
-    Brief,
-    Normalized,
-    Schema,
-    UnreadItem,
-)
-from moothall.domain.person import WHY, Answers, PersonAsk, PersonStep, build_key
-from moothall.domain.safe_text import compile_late, dump_json, one_line, quote_lines, shorten_text
+from moothall.domain.effects import UnreadItem
 from moothall.domain.vocabulary import SEVERITY_CONTEXT, SEVERITY_WORDS
-from moothall.errors import BadAnswer
 from moothall.features.review import facts
 from moothall.features.review.change import ChangedFile
 from moothall.features.review.state import Review
 from moothall.features.review.words import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
 from moothall.locale.texts import list_languages
-from moothall.reports.person_steps import POSITION, WORDS, ask_which_and_why, ask_words
+from moothall.plugins import (
+    WHY,
+    WORDS,
+    AnswerForm,
+    AnswerRules,
+    Answers,
+    Ask,
+    BadAnswer,
+    Brief,
+    Normalized,
+    PersonAsk,
+    PersonStep,
+    Schema,
+    allow_list,
+    allow_values,
+    ask_words,
+    build_key,
+    compile_late,
+    dump_json,
+    fill_brief,
+    narrow_schema,
+    one_line,
+    quote_lines,
+    read_two_sides,
+    shorten_text,
+)
+from moothall.reports.person_steps import POSITION, ask_which_and_why
 
 MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""

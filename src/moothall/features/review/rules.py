@@ -4,14 +4,24 @@ from collections.abc import Mapping
 from itertools import repeat
 from typing import Final
 
-from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
-from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.replace import fast_replace
-from moothall.domain.session_state import evolve_shared
 from moothall.features.review import facts
 from moothall.features.review.prompts import FORMS, build_answer_rules, build_brief
 from moothall.features.review.state import Review, merge_findings, start_stands
+from moothall.plugins import (
+    AnswerForm,
+    Ask,
+    Effect,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Record,
+    SeatId,
+    SeatLost,
+    ask_id,
+    evolve_shared,
+    fast_replace,
+)
 
 
 class ReviewRules:

@@ -6,10 +6,9 @@ from typing import Any, Final, get_args
 from urllib.parse import quote
 
 from moothall.domain.quotations import fold_quotation
-from moothall.domain.safe_text import dump_json
-from moothall.errors import BadSetting
 from moothall.features.review.facts import Concern
 from moothall.features.review.timeline import ReviewTimeline, build_decision
+from moothall.plugins import BadSetting, dump_json
 from moothall.reports.decision import DecidedFinding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

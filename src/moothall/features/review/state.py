@@ -4,9 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from moothall.domain.ids import SeatId
-from moothall.domain.replace import copy_fields
-from moothall.domain.session_state import ProtocolState
 from moothall.features.review import facts
 from moothall.features.review.change import (
     ChangedFile,
@@ -15,6 +12,7 @@ from moothall.features.review.change import (
     read_change,
     split_parts,
 )
+from moothall.plugins import ProtocolState, SeatId, copy_fields
 from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words
 
 FindingState = Literal["upheld", "dropped", "open", "unquoted"]

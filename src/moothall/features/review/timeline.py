@@ -5,10 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.facts import Entry, InputGiven
-from moothall.domain.ids import USER, SeatId, SessionId
-from moothall.domain.replace import copy_fields
-from moothall.domain.safe_text import one_line, shorten_text, strip_control
 from moothall.features.review.change import locate_evidence, read_change
 from moothall.features.review.facts import (
     AUTHOR,
@@ -23,19 +19,32 @@ from moothall.features.review.facts import (
 from moothall.features.review.rules import RULES
 from moothall.features.review.state import Review
 from moothall.features.review.words import REVIEW_REPORT, ReviewReportText
-from moothall.reports import blocks, sections
-from moothall.reports.blocks import Block, Report, build_section
-from moothall.reports.decision import (
-    DecidedFinding,
+from moothall.plugins import (
+    USER,
+    Block,
     Decision,
     Dissent,
-    LostFinding,
+    Entry,
+    InputGiven,
+    Report,
+    SeatId,
     SeatPosition,
+    SessionId,
+    SessionPhase,
     SourcedClaim,
+    SpokenTimeline,
+    blocks,
+    build_section,
+    copy_fields,
+    describe_shared_event,
+    mark_phases,
+    one_line,
+    render_markdown,
+    sections,
+    shorten_text,
+    strip_control,
 )
-from moothall.reports.plain_text import iterate_markdown
-from moothall.reports.timeline import SessionPhase, SpokenTimeline, mark_phases
-from moothall.reports.wording import describe_shared_event
+from moothall.reports.decision import DecidedFinding, LostFinding
 
 
 class ReviewTimeline(SpokenTimeline[Review]):
@@ -362,7 +371,7 @@ def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
 
 def render_summary(timeline: ReviewTimeline) -> str:
     """Render the verdict and the findings as Markdown, without the record: what a comment on a change holds."""
-    return "".join(iterate_markdown(replace(build_review_report(timeline), record=())))
+    return render_markdown(replace(build_review_report(timeline), record=()))
 
 
 def add_and_describe_entry(timeline: ReviewTimeline, entry: Entry) -> list[str]:

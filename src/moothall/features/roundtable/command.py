@@ -11,12 +11,7 @@ import click
 
 from moothall.app.panels import resolve_platform_path
 from moothall.app.project_root import TABLE, find_project_root
-from moothall.app.session_options import Options
-from moothall.domain.facts import Language
-from moothall.domain.ids import SeatId
-from moothall.domain.roster import MAILBOX, Seat
-from moothall.domain.safe_text import compile_late, strip_control
-from moothall.errors import BadRoster, BadSetting
+from moothall.domain.roster import MAILBOX
 from moothall.features.roundtable.facts import MODERATOR
 from moothall.features.roundtable.files import MINUTES, TurnFile, extract_notes, list_notes
 from moothall.features.roundtable.operations import (
@@ -39,15 +34,30 @@ from moothall.features.roundtable.status import Blocked, ConferenceStatus, TurnB
 from moothall.features.roundtable.unattended import Relay
 from moothall.features.roundtable.words import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT
 from moothall.locale.catalogues import SESSION_COMMAND
-from moothall.surfaces.api.method import Call
-from moothall.surfaces.cli import output
-from moothall.surfaces.cli.arguments import Duration, LanguageChoice
+from moothall.plugins import (
+    BadRoster,
+    BadSetting,
+    Call,
+    HoldOptions,
+    Language,
+    LanguageChoice,
+    Note,
+    Options,
+    Seat,
+    SeatId,
+    TerminalSession,
+    WaitCommand,
+    compile_late,
+    output,
+    session_options,
+    strip_control,
+)
+from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.main import LazyGroup, guess_language
 from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
-from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
-from moothall.surfaces.cli.output import CommandResult, Note
+from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
-from moothall.surfaces.cli.terminal_session import TerminalSession, build_plan_result
+from moothall.surfaces.cli.terminal_session import build_plan_result
 
 MAX_SPEECH_LENGTH: Final = 50_000
 _PLATFORM: Final = compile_late(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)

@@ -14,9 +14,8 @@ from typing import Final
 
 from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, UnreadableFile
-from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, TOKEN_ORIGIN, Language, Loss
-from moothall.domain.ids import SeatId, SessionId
-from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, TOKEN_ORIGIN
+from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.engine import Engine
 from moothall.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
 from moothall.features.roundtable import files
@@ -27,6 +26,7 @@ from moothall.features.roundtable.sections import name_minutes_sections
 from moothall.features.roundtable.state import Conference, SkippedTurn
 from moothall.features.roundtable.status import AcceptedSpeech, Blocked, ConferenceStatus
 from moothall.features.roundtable.words import FOLDER_DAMAGE, ROUNDTABLE_PROMPT
+from moothall.plugins import Language, Loss, SeatId, SessionId, one_line
 
 MAX_REPAIRS: Final = 10_000
 

@@ -10,10 +10,9 @@ from typing import Annotated, Final, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.codec.choice_rule import POSITIONS, apply_rule
-from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply, add_kind
-from moothall.domain.ids import SeatId
-from moothall.domain.topic import MAX_LABEL_LENGTH, drop_choice, extract_choice
+from moothall.domain.topic import drop_choice, extract_choice
 from moothall.features.roundtable.sections import MinutesSection
+from moothall.plugins import MAX_LABEL_LENGTH, Closed, Fact, Loss, Opened, Reply, SeatId, add_kind
 
 Text = Annotated[str, MinLen(1), MaxLen(50_000)]
 Line = Annotated[str, MaxLen(2_000)]

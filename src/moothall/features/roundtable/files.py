@@ -6,11 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
-from moothall.domain.context import Utterance
-from moothall.domain.facts import Loss
-from moothall.domain.ids import SeatId, parse_seat_id
-from moothall.domain.safe_text import compile_late, one_line, shorten_text
-from moothall.domain.topic import ContextFile
 from moothall.errors import BadName
 from moothall.features.roundtable.facts import MAX_ROUNDS, MODERATOR, ConferenceOpened
 from moothall.features.roundtable.sections import describe_role, name_minutes_sections
@@ -27,6 +22,16 @@ from moothall.features.roundtable.words import (
     RoundtableReportText,
 )
 from moothall.locale.catalogues import CONTEXT_FILES
+from moothall.plugins import (
+    ContextFile,
+    Loss,
+    SeatId,
+    Utterance,
+    compile_late,
+    one_line,
+    parse_seat_id,
+    shorten_text,
+)
 from moothall.reports.precedents import format_precedents
 from moothall.reports.quotations import format_faults
 

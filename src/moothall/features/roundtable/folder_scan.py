@@ -17,9 +17,7 @@ from annotated_types import Ge
 from pydantic import ValidationError
 
 from moothall.codec.non_answers import is_refusal
-from moothall.codec.schemas import get_adapter
 from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
-from moothall.domain.facts import Language, Loss
 from moothall.features.roundtable import files
 from moothall.features.roundtable.facts import RoundtableSpeech
 from moothall.features.roundtable.files import (
@@ -34,6 +32,7 @@ from moothall.features.roundtable.files import (
 )
 from moothall.features.roundtable.state import Conference, SkippedTurn
 from moothall.features.roundtable.words import FOLDER_DAMAGE, FolderDamageText
+from moothall.plugins import Language, Loss, get_adapter
 
 OWN_FOLDER: Final = ".moot"
 LOCK: Final = "lock"

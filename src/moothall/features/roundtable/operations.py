@@ -12,7 +12,6 @@ from moothall.domain.facts import RequiredInput
 from moothall.domain.ids import MAX_SEAT_LENGTH
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
-from moothall.errors import MootError
 from moothall.features.roundtable.facts import MAX_ROUNDS, MODERATOR
 from moothall.features.roundtable.files import format_input_file_name
 from moothall.features.roundtable.folder_scan import Damage
@@ -26,8 +25,9 @@ from moothall.features.roundtable.state import SkippedTurn, Status
 from moothall.features.roundtable.status import ConferenceStatus
 from moothall.features.roundtable.unattended import Relay, watch_changes
 from moothall.features.roundtable.words import ROUNDTABLE_PROMPT
-from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn
-from moothall.surfaces.api.method import ApiModel, Call, Operations, Source
+from moothall.plugins import ApiModel, Call, IdempotencyKey, MootError, Operations
+from moothall.surfaces.api.fields import ParticipantIn
+from moothall.surfaces.api.method import Source
 from moothall.surfaces.api.session_options import RoundtableParams, build_seat, collect_options
 
 METHODS = Operations()

@@ -2,14 +2,21 @@
 
 from typing import Final
 
-from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
-from moothall.domain.facts import Opened
-from moothall.domain.roster import Seat, validate_seats
-from moothall.errors import BadRoster
 from moothall.features.roundtable import timeline
 from moothall.features.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
 from moothall.features.roundtable.rules import RULES
-from moothall.ports.plugin import MEETING, JoinGuide, Plan, ProtocolPlugin
+from moothall.plugins import (
+    LONG_ANSWER,
+    BadRoster,
+    ExpectedCalls,
+    JoinGuide,
+    Opened,
+    Plan,
+    ProtocolPlugin,
+    Seat,
+    validate_seats,
+)
+from moothall.ports.plugin import MEETING
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:

@@ -9,18 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Required, Unpack
 
-from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.project_root import TABLE
-from moothall.app.session_options import Options, refuse_options
+from moothall.app.session_options import refuse_options
 from moothall.disk.folder import Folder, UnreadableFile
-from moothall.domain.facts import Language
-from moothall.domain.ids import SeatId, SessionId, parse_session_id
-from moothall.domain.roster import MAILBOX, Seat, Swap
+from moothall.domain.roster import MAILBOX, Swap
 from moothall.errors import (
     BadName,
     FolderDamaged,
-    MootError,
     SessionExists,
     UnknownConference,
     UnknownSession,
@@ -38,6 +34,16 @@ from moothall.features.roundtable.sections import SpeechText, fit_speeches
 from moothall.features.roundtable.state import RECENT
 from moothall.features.roundtable.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
 from moothall.locale.texts import detect_language, find_translation
+from moothall.plugins import (
+    Language,
+    Moot,
+    MootError,
+    Options,
+    Seat,
+    SeatId,
+    SessionId,
+    parse_session_id,
+)
 
 NO_LIMIT: Final = 1_000_000_000
 HEAD_ROOM: Final = 100

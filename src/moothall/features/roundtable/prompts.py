@@ -4,19 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import (
-    AnswerField,
-    StateAsk,
-    ask_person,
-    build_which_one,
-    define_answer,
-    fill_brief,
-    index_by_kind,
-)
-from moothall.domain.context import ContextWindow, Perception, Utterance, clip_utterance
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
-from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
-from moothall.domain.safe_text import compile_late, one_line, quote_lines, shorten_text
+from moothall.domain.answer_table import build_which_one
 from moothall.domain.topic import drop_choice
 from moothall.features.roundtable.facts import (
     MODERATOR,
@@ -39,7 +27,33 @@ from moothall.features.roundtable.words import (
     RoundtablePersonText,
     RoundtablePromptText,
 )
-from moothall.reports.person_steps import CHOICE_FIELD, WORDS, ask_words, join_long_choice
+from moothall.plugins import (
+    WORDS,
+    AnswerField,
+    AnswerForm,
+    AnswerRules,
+    Answers,
+    Ask,
+    Brief,
+    ContextWindow,
+    Perception,
+    PersonAsk,
+    PersonChoice,
+    PersonStep,
+    StateAsk,
+    Utterance,
+    ask_person,
+    ask_words,
+    clip_utterance,
+    compile_late,
+    define_answer,
+    fill_brief,
+    index_by_kind,
+    one_line,
+    quote_lines,
+    shorten_text,
+)
+from moothall.reports.person_steps import CHOICE_FIELD, join_long_choice
 
 AGREED: Final = "agreed"
 MAX_SPEECHES: Final = 20

@@ -8,11 +8,6 @@ sections are sent back once, and then taken as they are.
 from collections.abc import Mapping
 from typing import Final
 
-from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
-from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.replace import fast_replace
-from moothall.domain.session_state import evolve_shared
 from moothall.features.roundtable import facts
 from moothall.features.roundtable.prompts import (
     FORMS,
@@ -28,6 +23,21 @@ from moothall.features.roundtable.state import (
     SkippedTurn,
 )
 from moothall.features.roundtable.words import ROUNDTABLE_PROMPT
+from moothall.plugins import (
+    AnswerForm,
+    Ask,
+    Effect,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Record,
+    SeatId,
+    SeatLost,
+    ask_id,
+    evolve_shared,
+    fast_replace,
+)
 
 MAX_TRIES: Final = 2
 

@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from moothall.domain.context import MAX_DIGEST_LENGTH, extract_first_sentence
-from moothall.domain.facts import Language
-from moothall.domain.roster import Seat
-from moothall.domain.safe_text import compile_late, one_line
+from moothall.domain.context import MAX_DIGEST_LENGTH
 from moothall.features.roundtable.words import ROUNDTABLE_PROMPT, SPEECH_DIGEST
+from moothall.plugins import Language, Seat, compile_late, extract_first_sentence, one_line
 
 MinutesSection = Literal["summary", "consensus", "disagreements", "actions", "choice"]
 """`choice`: one of the options, the same behind the mark and in the text; it is no heading."""

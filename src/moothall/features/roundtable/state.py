@@ -4,15 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from moothall.codec.choice_rule import build_choices, read_option
+from moothall.codec.choice_rule import read_option
 from moothall.codec.non_answers import check_beside
-from moothall.domain.either_or import names_nothing
-from moothall.domain.facts import Loss
-from moothall.domain.ids import SeatId
-from moothall.domain.session_state import ProtocolState
 from moothall.domain.topic import drop_choice, extract_choice
-from moothall.domain.vocabulary import PATTERNS
-from moothall.errors import BadAnswer
 from moothall.features.roundtable.facts import (
     MODERATOR,
     ConferenceOpened,
@@ -21,6 +15,15 @@ from moothall.features.roundtable.facts import (
     RoundtableSpeech,
 )
 from moothall.features.roundtable.sections import MinutesSection, extract_minutes_section
+from moothall.plugins import (
+    PATTERNS,
+    BadAnswer,
+    Loss,
+    ProtocolState,
+    SeatId,
+    build_choices,
+    names_nothing,
+)
 
 Status = Literal["open", "concluding", "closed"]
 RECENT = 3

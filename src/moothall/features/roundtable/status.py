@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from moothall.domain.facts import Language
-from moothall.domain.ids import SessionId
 from moothall.errors import OutOfTurn
 from moothall.features.roundtable.files import TurnFile
 from moothall.features.roundtable.folder_scan import Damage
 from moothall.features.roundtable.sections import MinutesSection
 from moothall.features.roundtable.state import Conference
+from moothall.plugins import Language, SessionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

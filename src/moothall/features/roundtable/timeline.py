@@ -4,12 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.either_or import names_nothing
-from moothall.domain.facts import Entry, InputGiven
-from moothall.domain.ids import USER, SeatId, SessionId
-from moothall.domain.safe_text import one_line
 from moothall.domain.topic import drop_choice, extract_choice
-from moothall.domain.vocabulary import PATTERNS
 from moothall.features.roundtable.facts import (
     ConferenceClosed,
     MinutesReturned,
@@ -28,17 +23,33 @@ from moothall.features.roundtable.sections import (
 )
 from moothall.features.roundtable.state import Conference, NumberedSpeech
 from moothall.features.roundtable.words import ROUNDTABLE_REPORT, RoundtableReportText
-from moothall.reports import blocks, sections
-from moothall.reports.blocks import Block, Report, build_section, build_table
-from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
-from moothall.reports.timeline import (
+from moothall.plugins import (
+    PATTERNS,
+    USER,
+    Block,
+    Decision,
+    Dissent,
+    Entry,
+    InputGiven,
+    Report,
+    SeatId,
+    SeatPosition,
+    SessionId,
     SessionPhase,
+    SourcedClaim,
+    SpokenLine,
     TimelineBase,
     TimelineLine,
+    blocks,
     build_line,
+    build_section,
+    build_table,
+    describe_shared_event,
     mark_phases,
+    names_nothing,
+    one_line,
+    sections,
 )
-from moothall.reports.wording import SpokenLine, describe_shared_event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

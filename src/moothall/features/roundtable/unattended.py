@@ -13,27 +13,35 @@ from typing import Final
 
 from watchfiles import Change, awatch
 
-from moothall.app.environment import resolve_home
-from moothall.app.moot import Moot
 from moothall.app.outages import run_through_outages
 from moothall.codec.answers import read_answer
-from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import state_cause
-from moothall.domain.effects import Brief
-from moothall.domain.facts import SessionParked
-from moothall.domain.ids import SessionId
-from moothall.domain.roster import COMMAND, Seat
-from moothall.domain.safe_text import fix_surrogates, one_line
-from moothall.errors import BadAnswer
+from moothall.domain.roster import COMMAND
+from moothall.domain.safe_text import fix_surrogates
 from moothall.features.roundtable.folder_scan import QUIET_SECONDS, Damage
 from moothall.features.roundtable.project import ConferenceProject
 from moothall.features.roundtable.sections import is_speechlike
 from moothall.features.roundtable.status import ConferenceStatus
 from moothall.features.roundtable.words import ROUNDTABLE_PROMPT
-from moothall.locale.catalogues import SHARED_REPORT
 from moothall.participants.command import MAX_ARGUMENT_LENGTH, CommandParticipant
 from moothall.participants.recipes import Recipe, find_recipe, load_agents
-from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.plugins import (
+    FREE,
+    SHARED_REPORT,
+    Answer,
+    BadAnswer,
+    Brief,
+    Moot,
+    NoAnswer,
+    OnText,
+    Participant,
+    Seat,
+    SessionId,
+    SessionParked,
+    Usage,
+    one_line,
+    resolve_home,
+)
 from moothall.reports.wording import explain_outage
 
 LOOK_SECONDS: Final = 3.0
