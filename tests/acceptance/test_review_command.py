@@ -282,8 +282,9 @@ def test_the_embedded_model_neither_reviews_nor_gates(cli: Cli) -> None:
         assert refused in done.err
         assert done.err.count("\n") == 1
     words = ["--model", "embedded", "--option", "yes", "--require", "yes", "--no-check"]
-    done = cli("run", "Ship?", *words, code=2)
-    assert "the embedded model, which is too small for a gate" in done.err
+    for more in ([], ["--dry-run"]):
+        done = cli("run", "Ship?", *words, *more, code=2)
+        assert "the embedded model, which is too small for a gate" in done.err
     assert json.loads(cli("list", "--json").out)["sessions"] == []
     cli(*review, "--seat", "a=mailbox", "--session", "s", code=3)
     assert refused in cli("resume", "s", "--swap", "a=embedded", code=2).err

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -158,6 +159,18 @@ def _to_plain(value: Any) -> Any:
     if is_dataclass(value) or isinstance(value, datetime):
         return encode_fields(value)
     return str(value)
+
+
+def write_file(name: str, text: str, *, command: str = "") -> None:
+    """Write what a user named for a result. Raises BadSetting where it cannot be written; `command` says what helps then."""
+    # Imported here: few commands write files, and start-up time counts for every command.
+    from moothall.disk.private import open_output
+
+    try:
+        with open_output(Path(name)) as file:
+            file.write(text)
+    except OSError as cause:
+        raise BadSetting(f"{name} cannot be written: {cause.strerror}", command=command) from cause
 
 
 def fail(error: MootError, *, as_json: bool = False) -> NoReturn:

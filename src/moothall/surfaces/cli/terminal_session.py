@@ -20,6 +20,7 @@ from moothall.app.features import load_place
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.plugins import load_all_features
+from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.session_options import Options
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language, Opened, SessionParked
@@ -45,7 +46,7 @@ from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.requirement import check_gate_seats, judge_decision
+from moothall.surfaces.cli.requirement import check_gate_seats, check_required, judge_decision
 
 _MODEL_KINDS: Final = frozenset({ACP, ADDRESS, COMMAND, EMBEDDED, MODEL})
 """The kinds of seats that a model fills, also within an agent."""
@@ -258,32 +259,54 @@ def open_and_hold(
     hold: HoldOptions,
     *,
     runs: Path | None = None,
+    choices: Iterable[str] = (),
     describe: Callable[[Opened], Iterable[str]] = lambda opened: (),
+    is_described: bool = False,
+    finish: Callable[[Moot, str, int], Awaitable[int]] | None = None,
 ) -> NoReturn:
     """Open the session that `prepare` returns (topic and options), hold it here, and end the process with its exit code.
 
-    `runs` is the parent folder of what the protocol writes; `describe` adds lines to the plan of a dry run.
+    `prepare` may read what never ends: it runs on a thread of its own. `runs` is the parent folder of what the protocol writes,
+    `choices` are what can be required where only these can be decided. `describe` adds lines to the plan of a dry run; where it
+    `is_described`, they and the price are said before a session, too, and earlier decisions on such questions are not. `finish`
+    takes the session and the exit code when it was held, and returns the exit code.
     """
     terminal = TerminalSession(runs=runs, required=hold.required, is_quiet=hold.quiet)
+    is_talking = not (hold.as_json or hold.quiet)
 
     async def work() -> int:
+        check_required(hold.required, choices)
+        topic, options = await run_on_own_thread(prepare)
         async with terminal.open_moot() as moot:
-            topic, options = prepare()
             if hold.dry_run:
-                return await _print_plan(moot, topic, options, describe, as_json=hold.as_json)
+                return await _print_plan(moot, topic, options, describe, hold)
             planned = await moot.plan_session(topic, **options)
             check_gate_seats(hold.required, planned.opened.seats)
             if not hold.quiet:
                 print_left_out(planned)
-            if not (hold.as_json or hold.quiet):
+            if is_talking:
                 print_models(moot, planned)
+            if is_talking and is_described:
+                _print_description(moot, planned.opened, describe)
             warn_of_price(moot, planned.opened)
             terminal.session = await open_planned(moot, planned)
-            if not (hold.as_json or hold.quiet):
+            if is_talking and not is_described:
                 await terminal.print_earlier(moot, topic)
-            return await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
+            code = await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
+            if finish is not None:
+                return await finish(moot, terminal.session, code)
+            return code
 
     raise SystemExit(output.run(work, as_json=hold.as_json, stopped=terminal.describe_stop))
+
+
+def _print_description(
+    moot: Moot, opened: Opened, describe: Callable[[Opened], Iterable[str]]
+) -> None:
+    """Say what is about to be opened, and its price without the notes on it."""
+    estimate = estimate_session(opened, moot.seating.kinds)
+    price, *_ = describe_estimate(estimate, opened.language)
+    output.print_note("\n".join((*describe(opened), price)))
 
 
 async def _print_plan(
@@ -291,8 +314,7 @@ async def _print_plan(
     topic: str,
     options: Options,
     describe: Callable[[Opened], Iterable[str]],
-    *,
-    as_json: bool,
+    hold: HoldOptions,
 ) -> int:
     """Print what would be opened and what it would cost, also before there is a key; what a seat lacks is said last."""
     refused: ProviderRefused | None = None
@@ -300,11 +322,12 @@ async def _print_plan(
         planned = await moot.plan_session(topic, **options)
         print_left_out(planned)
     except ProviderRefused as fault:
-        if as_json:
+        if hold.as_json:
             raise
         unchecked: Options = {**options, "check": False}
         refused, planned = fault, await moot.plan_session(topic, **unchecked)
-    build_plan_result(moot, planned, describe).print(as_json=as_json)
+    check_gate_seats(hold.required, planned.opened.seats)
+    build_plan_result(moot, planned, describe).print(as_json=hold.as_json)
     if refused is not None:
         raise refused
     return output.DONE
