@@ -34,12 +34,6 @@ def _index_words(rows: Mapping[str, Iterable[str]]) -> dict[str, str]:
     return meanings
 
 
-SEVERITY_WORDS: Final[dict[str, str]] = {
-    word.casefold(): severity for word, severity in _index_words(_TABLES["severities"]).items()
-}
-"""The severity of a fault that a word means."""
-SEVERITY_CONTEXT: Final[dict[str, list[str]]] = _TABLES["severity_context"]
-"""What else stands beside such a word."""
 CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(text.split()) for name, text in _TABLES["clauses"].items()
 }

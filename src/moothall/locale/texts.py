@@ -72,6 +72,10 @@ class Catalogue(Generic[T_co]):
             )
         return texts
 
+    def list_all(self) -> list[T_co]:
+        """The texts in each language that has some."""
+        return [self[language] for language in list_languages(self._folder)]
+
 
 @cache
 def list_languages(folder: Path = FOLDER) -> tuple[str, ...]:

@@ -10,12 +10,17 @@ from typing import Any, Final
 
 from moothall.codec.field_values import fold_name
 from moothall.domain.effects import UnreadItem
-from moothall.domain.vocabulary import SEVERITY_CONTEXT, SEVERITY_WORDS
 from moothall.features.review import facts
 from moothall.features.review.change import ChangedFile
 from moothall.features.review.state import Review
-from moothall.features.review.words import REVIEW_PROMPT, REVIEW_REPORT, ReviewPromptText
-from moothall.locale.texts import list_languages
+from moothall.features.review.words import (
+    DENIALS,
+    PLAIN_HAN,
+    REVIEW_PROMPT,
+    REVIEW_REPORT,
+    SEVERITY_WORDS,
+    ReviewPromptText,
+)
 from moothall.plugins import (
     WHY,
     WORDS,
@@ -38,19 +43,19 @@ from moothall.plugins import (
     fill_brief,
     narrow_schema,
     one_line,
+    person_steps,
     quote_lines,
     read_two_sides,
     shorten_text,
 )
-from moothall.reports.person_steps import POSITION, ask_which_and_why
 
 MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""
 MAX_INPUTS: Final = 3
 _SEVERITIES: Final = {
     word.lower(): code
-    for language in list_languages()
-    for code, word in REVIEW_REPORT[language].severities.items()
+    for words in REVIEW_REPORT.list_all()
+    for code, word in words.severities.items()
 }
 """The severities by their words in every language."""
 _WORDS: Final = sorted(SEVERITY_WORDS, key=len, reverse=True)
@@ -66,8 +71,6 @@ MAX_SEVERITY_LENGTH: Final = 60
 """A longer text is no word for a severity."""
 _LATIN: Final = compile_late(r"[^\W\d_\u3400-\u9fff]+")
 _HAN: Final = compile_late(r"[\u3400-\u9fff]+")
-_PLAIN_HAN: Final = tuple(sorted(SEVERITY_CONTEXT["plain_han"], key=len, reverse=True))
-_DENIALS: Final = frozenset(SEVERITY_CONTEXT["denial"])
 _NOTHING: Final = compile_late(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
 
 
@@ -82,7 +85,7 @@ def read_severity(text: str) -> facts.Severity | None:
     words = _LATIN.findall(plain)
     for han in _HAN.findall(plain):
         words += _split_han(han)
-    if not _DENIALS.isdisjoint(words):
+    if not DENIALS.isdisjoint(words):
         return None
     meant = set(map(SEVERITY_WORDS.get, words))
     for severity in facts.SEVERITIES:
@@ -93,11 +96,11 @@ def read_severity(text: str) -> facts.Severity | None:
 
 def _split_han(text: str) -> list[str]:
     """Return the one word for a severity in Chinese, or the denials before it; nothing where other words stand there."""
-    for word in _PLAIN_HAN:
+    for word in PLAIN_HAN:
         text = text.replace(word, "")
     if not text or text in SEVERITY_WORDS:
         return [text]
-    return list(_DENIALS.intersection(text))
+    return list(DENIALS.intersection(text))
 
 
 def _keep_unread(
@@ -269,7 +272,7 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
     for each in findings:
         group = str(each.number)
         about += _describe_finding(state, words, each, with_reasons=ask.kind == facts.SETTLE)
-        steps += ask_which_and_why(
+        steps += person_steps.ask_which_and_why(
             state.opened.language, words.person_stand.format(number=group), words.stand_words, group
         )
 
@@ -279,7 +282,7 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
             "stands": [
                 {
                     "finding": number,
-                    "stand": answers.get(build_key(POSITION, str(number)), "unsure"),
+                    "stand": answers.get(build_key(person_steps.POSITION, str(number)), "unsure"),
                     "reason": answers.get(build_key(WHY, str(number)), ""),
                 }
                 for number in numbers

@@ -1,5 +1,6 @@
 """The texts of reviews."""
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -65,3 +66,22 @@ class ReviewReportText(SharedReportText):
 
 REVIEW_PROMPT: Final = Catalogue("review_prompt", ReviewPromptText, _FOLDER)
 REVIEW_REPORT: Final = Catalogue("review_report", ReviewReportText, _FOLDER)
+
+_SEVERITIES: Final[Mapping[str, Mapping[str, list[str]]]] = tomllib.loads(
+    Path(__file__).with_name("severities.toml").read_text(encoding="utf-8")
+)
+PLAIN_HAN: Final = tuple(sorted(_SEVERITIES["beside"]["plain_han"], key=len, reverse=True))
+"""What stands beside the Chinese word for a severity, and says nothing of its own."""
+DENIALS: Final = frozenset(_SEVERITIES["beside"]["denial"])
+
+
+def _index_severities() -> dict[str, str]:
+    meanings = {}
+    for severity, words in _SEVERITIES["severities"].items():
+        for word in words:
+            meanings[word.casefold()] = severity
+    return meanings
+
+
+SEVERITY_WORDS: Final[Mapping[str, str]] = _index_severities()
+"""The severity that a word means, in all languages."""
