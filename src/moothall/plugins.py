@@ -191,6 +191,8 @@ if TYPE_CHECKING:
     from moothall.surfaces.api.method import Operations as Operations
     from moothall.surfaces.cli import output as output
     from moothall.surfaces.cli.arguments import LanguageChoice as LanguageChoice
+    from moothall.surfaces.cli.live_views import MovingView as MovingView
+    from moothall.surfaces.cli.live_views import SeatsView as SeatsView
     from moothall.surfaces.cli.options import HoldOptions as HoldOptions
     from moothall.surfaces.cli.options import WaitCommand as WaitCommand
     from moothall.surfaces.cli.options import session_options as session_options
@@ -248,6 +250,7 @@ scoring.posterior: weigh_blind_answers
 surfaces.api.fields: IdempotencyKey
 surfaces.api.method: ApiModel Call Operations
 surfaces.cli.arguments: LanguageChoice
+surfaces.cli.live_views: MovingView SeatsView
 surfaces.cli.options: HoldOptions WaitCommand session_options
 surfaces.cli.output: Note
 surfaces.cli.terminal_session: TerminalSession open_and_hold

@@ -1,5 +1,6 @@
 """A feature of another distribution: one module and its row bring a protocol, a command, a call, a service and a panel."""
 
+import html
 import json
 import os
 import subprocess
@@ -7,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.acceptance.doors import Cli
+from tests.acceptance.doors import Cli, Terminal
 from tests.acceptance.server import Server
 from tests.docs.test_writing_plugins import ESTIMATES, read_examples
 
@@ -18,8 +19,7 @@ from pathlib import Path
 
 import click
 
-from moothall.plugins import CommandRow, Feature
-from moothall.surfaces.api.method import Call, Operations
+from moothall.plugins import Call, CommandRow, Feature, Operations
 
 METHODS = Operations()
 
@@ -141,7 +141,7 @@ print(json.dumps([len(loaded.features), [str(each) for each in loaded.faults], g
 
 VOTING = '''
 
-from moothall.plugins import Ballot, BallotLine, CandidateSupport
+from moothall.plugins import Ballot, BallotLine, CandidateSupport, SeatsView
 
 
 def build_ballot(timeline, reader):
@@ -153,8 +153,18 @@ def build_ballot(timeline, reader):
     return Ballot(candidates=(line,), motion=1, tally=(got,))
 
 
+class RoundsView(SeatsView):
+    """The seats as everywhere, below the number of the round."""
+
+    def _render(self):
+        seats = super()._render()
+        if self._timeline.seq:
+            seats.renderables.insert(0, f"Round {self._timeline.state.round} of the oracle")
+        return seats
+
+
 DELPHI = replace(DELPHI, ballot=build_ballot)
-FEATURE = replace(FEATURE, line_version=1)
+FEATURE = replace(FEATURE, line_version=1, live_views={"delphi": ":RoundsView"})
 '''
 
 
@@ -181,3 +191,57 @@ def test_a_protocol_of_another_distribution_is_shown_as_moots_own(tmp_path: Path
     (stored,) = (tmp_path / "home").rglob("list-*.json")
     assert json.loads(stored.read_text(encoding="utf-8"))["lines"]["d1"][-1] == 1
     assert cli("list").out == listed
+
+
+QUOTING = """
+[[seats.ada.estimate]]
+value = 100
+reason = '(notes.txt:1) "The city has 400,000 people."'
+[[seats.bob.estimate]]
+value = 101
+reason = '(notes.txt:2) "One tuner serves nobody at all."'
+"""
+WRONG = "“One tuner serves nobody at all.” from notes.txt:2: not found in what was given or said"
+
+
+def test_what_a_protocol_of_another_distribution_quotes_is_checked_as_of_moots_own(
+    tmp_path: Path,
+) -> None:
+    """D-10, E-4: by code, without a word of the protocol: in the terminal, the minutes, the page and the decision."""
+    install(tmp_path / "site", "moot_delphi", read_examples("writing-a-protocol.md")[0])
+    (tmp_path / "notes.txt").write_text("The city has 400,000 people.\nOne tuner serves 3,000.\n")
+    (tmp_path / "quoting.toml").write_text(QUOTING, encoding="utf-8")
+    cli = Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    seats = [f"--seat={name}=script:quoting.toml" for name in ("ada", "bob")]
+    words = ["--protocol", "delphi", "--file", "notes.txt", *seats]
+    told = cli("run", "How many?", *words, "--session", "d1").out
+    assert "1 of 2 quotations and citations stand where they are said to." in told
+    assert WRONG in cli("export", "d1", "minutes").out
+    assert WRONG in html.unescape(cli("export", "d1", "html").out)
+    evidence = cli.json("show", "d1")["evidence"]
+    assert (evidence["quotations"], evidence["quotationsHeld"]) == (2, 1)
+    assert evidence["seats"] == [
+        {"seat": "ada", "checked": 1, "held": 1},
+        {"seat": "bob", "checked": 1, "held": 0},
+    ]
+    cli("verify", "d1")
+    assert "no model called" in cli("replay", "d1").out
+
+
+@pytest.mark.parametrize("has_view", [True, False])
+def test_a_protocol_of_another_distribution_is_shown_live(tmp_path: Path, has_view: bool) -> None:
+    """D-10: by the view that its row names, or with its seats; its lines scroll by above it, and the decision comes last."""
+    code = read_examples("writing-a-protocol.md")[0] + (VOTING if has_view else "")
+    install(tmp_path / "site", "moot_delphi", code)
+    (tmp_path / "estimates.toml").write_text(ESTIMATES, encoding="utf-8")
+    cli = Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    seats = [f"--seat={name}=script:estimates.toml" for name in ("ada", "bob")]
+    words = ["--protocol", "delphi", *seats, "--seat=eve=mailbox", "--session", "d1"]
+    with Terminal(cli, "run", "How many?", *words, "--wait", "60s") as terminal:
+        terminal.wait_for("… estimate")
+        assert (b"Round 1 of the oracle" in terminal.raw) == has_view
+        cli("answer", "d1", "--seat", "eve", '{"value": 210}')
+        terminal.wait_for("round 1: median 210")
+        cli("cancel", "d1")
+        terminal.ended()
+    assert b"ada" in terminal.raw

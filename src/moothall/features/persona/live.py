@@ -16,6 +16,7 @@ from moothall.plugins import (
     AsksSent,
     BudgetExhausted,
     Entry,
+    MovingView,
     SeatId,
     SeatLost,
     SessionResumed,
@@ -29,7 +30,6 @@ from moothall.reports.wording import format_limit, format_loss, format_money
 from moothall.surfaces.cli.live_views import (
     BAR,
     COLORS,
-    MovingView,
     render_bar,
     render_spoken,
 )
