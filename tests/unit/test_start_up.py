@@ -22,6 +22,8 @@ from moothall.surfaces.cli.main import (
     main,
 )
 
+SOURCE = Path(plugins.__file__).parent
+
 
 def list_lazy_commands(group: click.Group) -> list[LazyCommand]:
     """Return the commands that are loaded when they are called, also those within groups."""
@@ -128,3 +130,32 @@ def test_the_public_names_are_those_that_type_checkers_read() -> None:
         assert getattr(plugins, name) is pkgutil.resolve_name(place)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         getattr(plugins, "nothing")  # noqa: B009 - a type checker knows that there is none
+
+
+def list_deep_names(folder: Path) -> set[str]:
+    """Return what a feature or a protocol imports of Moot that is not its own and not public."""
+    package = ".".join(folder.relative_to(SOURCE.parent).parts)
+    public = {*list_typed_names().values()}
+    deep = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
+            is_own = module == "moothall.plugins" or module.startswith(package)
+            if isinstance(node, ast.ImportFrom) and module.startswith("moothall.") and not is_own:
+                deep |= {f"{module}.{each.name}" for each in node.names} - public
+    return deep
+
+
+def test_what_three_features_use_is_public_and_reviews_could_leave() -> None:
+    """D-10: a feature of ours needs little that a feature of others may not use."""
+    users: dict[str, set[str]] = {}
+    for room in ("features", "protocols"):
+        for folder in (SOURCE / room).iterdir():
+            if not folder.name.startswith("_"):
+                for name in list_deep_names(folder):
+                    users.setdefault(name, set()).add(folder.name)
+    own = tuple(f"moothall.{room}." for room in ("features", "protocols"))
+    assert [
+        name for name, them in users.items() if len(them) >= 3 and not name.startswith(own)
+    ] == []
+    assert len(list_deep_names(SOURCE / "features" / "review")) <= 12
