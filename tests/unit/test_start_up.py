@@ -6,6 +6,8 @@ import os
 import pkgutil
 import subprocess
 import sys
+import zipfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
@@ -13,6 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 from moothall import plugins
+from moothall.app.features import ENTRY_POINT, may_have_other_features
 from moothall.surfaces.cli.main import (
     LINES,
     FeatureCommand,
@@ -84,6 +87,37 @@ def test_a_module_is_loaded_without_what_it_does_not_need(module: str, heavy: li
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["hats-0.1.dist-info", "hats-0.1.egg-info", "hats-0.1.egg/EGG-INFO", ""],
+)
+def test_a_feature_is_seen_however_its_distribution_is_installed(
+    folder: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """D-10: as `importlib.metadata` sees it, which help does without where nothing names the entry point."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path), str(tmp_path / "nothing")])
+    assert not may_have_other_features()
+    metadata, points = (
+        "Metadata-Version: 2.1\nName: hats\nVersion: 0.1\n",
+        f"[{ENTRY_POINT}]\nhats = hats:FEATURE\n",
+    )
+    if folder:
+        info = tmp_path / folder
+        info.mkdir(parents=True)
+        for name in ("METADATA", "PKG-INFO"):
+            (info / name).write_text(metadata, encoding="utf-8")
+        (info / "entry_points.txt").write_text(points, encoding="utf-8")
+        if folder.endswith("EGG-INFO"):
+            sys.path.append(str(info.parent))
+    else:
+        with zipfile.ZipFile(tmp_path / "hats.zip", "w") as archive:
+            archive.writestr("hats-0.1.dist-info/METADATA", metadata)
+            archive.writestr("hats-0.1.dist-info/entry_points.txt", points)
+        sys.path.append(str(tmp_path / "hats.zip"))
+    assert [point.name for point in entry_points(group=ENTRY_POINT)] == ["hats"]
+    assert may_have_other_features()
 
 
 def test_help_is_in_the_readers_language_and_fits_its_columns(

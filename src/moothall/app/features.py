@@ -1,8 +1,11 @@
 """The features of Moot: rows that name places. Those of other distributions are loaded by `app/plugins.py`."""
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 from moothall.ports.feature import CommandRow, Feature, OpenerRow
@@ -37,6 +40,40 @@ def load_place(feature: Feature, place: str) -> Any:
     if module:
         path = f"{path}.{module}"
     return getattr(import_module(path), attribute)
+
+
+def may_have_other_features() -> bool:
+    """Whether another distribution may bring features. Where nothing names the entry point, `importlib.metadata` is not needed.
+
+    It reads what stands beside the modules of installed distributions, and leaves all that is rare to `importlib.metadata`:
+    zip archives, eggs, and finders of another kind.
+    """
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    if any(getattr(finder, "__name__", "") != "PathFinder" for finder in finders):
+        return True
+    return any(_may_bring_features(path or os.curdir) for path in sys.path)
+
+
+def _may_bring_features(path: str) -> bool:
+    """Whether a distribution in this entry of `sys.path` names the entry point."""
+    if path.endswith(".egg"):
+        return True
+    try:
+        entries = list(os.scandir(path))
+    except NotADirectoryError:
+        return True
+    except OSError:
+        return False
+    return any(map(_names_features, entries))
+
+
+def _names_features(entry: "os.DirEntry[str]") -> bool:
+    if not entry.name.endswith((".dist-info", ".egg-info")):
+        return False
+    try:
+        return ENTRY_POINT.encode() in Path(entry.path, "entry_points.txt").read_bytes()
+    except OSError:
+        return False  # it has no entry points; an old `.egg-info` is itself a file
 
 
 def list_commands() -> Iterator[tuple[Feature, CommandRow]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting, MootError
 
 if TYPE_CHECKING:
@@ -127,6 +126,8 @@ def widen_arguments(command: click.Command) -> None:
 def _complete_seats(ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
     """Return the seats of the session that the line names."""
     from click.shell_completion import CompletionItem
+
+    from moothall.domain.ids import parse_session_id
 
     # The parser stops at an option without its value, and leaves the words as they are.
     session = SessionName().convert(

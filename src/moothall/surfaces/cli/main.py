@@ -2,7 +2,6 @@
 
 import gc
 import io
-import logging
 import os
 import re
 import sys
@@ -16,12 +15,10 @@ from typing import Any, Final
 
 import click
 
-from moothall.app.features import ENTRY_POINT, list_commands, load_place
+from moothall.app.features import list_commands, load_place, may_have_other_features
 from moothall.app.version import VERSION
 from moothall.ports.feature import CommandRow, Feature
 from moothall.surfaces.cli.arguments import widen_arguments
-
-log = logging.getLogger("moot")
 
 # Facts, states and prompts are freed when nobody refers to them; the search for cycles goes through all that sessions hold, over
 # and over, and finds next to nothing. Before the modules of a command are loaded: they are much of what it creates, and stay.
@@ -117,6 +114,8 @@ _CHINESE: Final = "[\u4e00-\u9fff]"
 # Click counts letters, and breaks lines at spaces. A Chinese letter is two columns wide: it is written with a space after it, or
 # with NUL where no line may break; help is printed without them.
 _WIDE: Final = r"([\u2e80-\u9fff\uff00-\uff60])(?=([ ，。；：、）？！]?))"
+_FIRST_WIDE: Final = "\u2e80"
+"""The first of those letters. Most help has none of them, and so needs neither pattern."""
 _SPREAD: Final = r"(?<=[\u2e80-\u9fff\uff00-\uff60]) |\0"
 
 
@@ -288,12 +287,13 @@ def _list_group(title: str) -> list[str]:
 @cache
 def add_other_commands() -> None:
     """Add the commands of other distributions. Only help, and a command that is not Moot's own, wait for them."""
-    from importlib.metadata import entry_points
+    if not may_have_other_features():
+        return  # as nearly everywhere: what loads them is not needed
+    import logging
 
-    if not entry_points(group=ENTRY_POINT):
-        return  # no other distribution is there, as nearly everywhere: what loads them is not needed
     from moothall.app.plugins import load_plugins
 
+    log = logging.getLogger("moot")
     for feature in load_plugins().features:
         for row in feature.commands:
             parent = main.commands.get(row.parent) if row.parent else main
@@ -378,11 +378,9 @@ class LanguageFormatter(click.HelpFormatter):
         line = line.replace(
             " Can be repeated.", self._lines.get("Can be repeated.", " Can be repeated.")
         )
-        return (
-            re.sub(_WIDE, lambda letter: letter[1] + ("\0" if letter[2] else " "), line)
-            + bracket
-            + rest
-        )
+        if _has_wide_letters(line):
+            line = re.sub(_WIDE, lambda letter: letter[1] + ("\0" if letter[2] else " "), line)
+        return line + bracket + rest
 
     def write_text(self, text: str) -> None:
         super().write_text("\n\n".join(map(self.translate, text.split("\n\n"))))
@@ -395,11 +393,12 @@ class LanguageFormatter(click.HelpFormatter):
         )
 
     def getvalue(self) -> str:
-        return re.sub(
-            _SPREAD,
-            "",
-            re.sub(r"(?m)^\w[\w ]*:", lambda head: self.translate(head[0]), super().getvalue()),
-        )
+        text = re.sub(r"(?m)^\w[\w ]*:", lambda head: self.translate(head[0]), super().getvalue())
+        return re.sub(_SPREAD, "", text) if _has_wide_letters(text) else text
+
+
+def _has_wide_letters(text: str) -> bool:
+    return max(text, default="") >= _FIRST_WIDE
 
 
 click.Context.formatter_class = LanguageFormatter
