@@ -178,6 +178,13 @@ async def label(
     )
 
 
+def _format_line(line: SessionLine) -> str:
+    """What a pipe gets of a session."""
+    decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
+    opened = output.format_local(line.opened_at)
+    return f"{line.session}\t{_name_protocol(line, {})}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
+
+
 def _describe_sessions(
     lines: list[SessionLine], notes: list[Note], is_filtered: bool, *, left_out: int = 0
 ) -> "Iterator[str]":
@@ -190,8 +197,7 @@ def _describe_sessions(
             else 'No sessions yet. Hold one: moot run "Should we …?"'
         )
         return
-    console = output.build_console()
-    if console.is_terminal:
+    if output.may_be_terminal() and (console := output.build_console()).is_terminal:
         # Imported here: a pipe gets the same words in every language.
         from moothall.locale.catalogues import SESSION_COMMAND
 
@@ -200,10 +206,8 @@ def _describe_sessions(
             _print_pairs(console, lines, words)
         else:
             console.print(_build_table(lines, console.width, words))
-    for line in lines if not console.is_terminal else ():
-        decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
-        opened = output.format_local(line.opened_at)
-        yield f"{line.session}\t{_name_protocol(line, {})}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
+    else:
+        yield from map(_format_line, lines)
     for line in lines:
         if line.parked:
             yield Note(

@@ -97,7 +97,12 @@ def has_reader() -> bool:
     context = click.get_current_context(silent=True)
     if context is not None and context.params.get("as_json"):
         return False
-    return build_console().is_terminal
+    return may_be_terminal() and build_console().is_terminal
+
+
+def may_be_terminal() -> bool:
+    """Whether standard output may be a terminal to Rich: where it is a pipe and nobody says otherwise, Rich need not be loaded."""
+    return sys.stdout.isatty() or bool({"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys())
 
 
 def localize_times(minutes: str) -> str:

@@ -8,7 +8,6 @@ from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.render import show_report
 from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 
 
@@ -62,11 +61,12 @@ async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: 
         output.print_note(
             SESSION_COMMAND[language].turned_out.format(outcome=decision.review.outcome, note=note)
         )
-    console = output.build_console()
     if as_report:
+        from moothall.surfaces.cli.render import show_report  # what draws is loaded for this alone
+
         plugin = await moot.load_plugin(session)
-        show_report(console, plugin.report(await moot.load_timeline(session)))
-    elif not console.is_terminal:
+        show_report(output.build_console(), plugin.report(await moot.load_timeline(session)))
+    elif not output.has_reader():
         await output.print_parts(
             output.localize_times(part) async for part in moot.stream_export(session, "minutes")
         )
@@ -74,7 +74,7 @@ async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: 
         from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
         output.print_paged(
-            console,
+            output.build_console(),
             Markdown(
                 output.localize_times(await moot.export(session, "minutes")), hyperlinks=False
             ),
