@@ -7,7 +7,7 @@ for that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, MISSING, dataclass, fields, replace
+from dataclasses import KW_ONLY, MISSING, fields, replace
 from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.context import ContextWindow, Perception, Utterance
@@ -16,7 +16,7 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.either_or import find_unlisted_alternatives
 from moothall.domain.facts import Language
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.session_state import ProtocolState
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 

@@ -3,11 +3,10 @@ and durations as people write them: seconds, or a number with a unit.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import dataclass, fast_replace
 from moothall.errors import BadSetting
 
 BudgetKind = Literal["tokens", "money", "time"]

@@ -4,9 +4,10 @@ The ledger keeps the code. What a provider, a program or a person wrote is a quo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Literal, Self, TypeAlias
 
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import fix_surrogates
 
 MAX_WORDS: Final = 500

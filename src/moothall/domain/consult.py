@@ -5,12 +5,12 @@ The plain-text forms are those that agents write to their director: `Director，
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late
 
 ConsultKind = Literal["knowledge", "confirmation", "feedback"]

@@ -1,11 +1,11 @@
 """The part of a session that one seat sees when it is asked; its size is bounded, however long the session grows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from moothall.domain.claims import extract_claim
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.safe_text import compile_late
 
 MAX_UTTERANCE_LENGTH = 2_000

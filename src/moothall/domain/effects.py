@@ -3,7 +3,7 @@ done. The engine carries it out.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 from moothall.domain.budget import ToolRules
@@ -12,6 +12,7 @@ from moothall.domain.context import Perception
 from moothall.domain.facts import Entry, Fact, Language, Opened, ReadingRule, Reply, ToolUsed
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.person import PersonAsk
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
 from moothall.domain.topic import ContextFile
 

@@ -5,7 +5,7 @@ facts that its rulebook computes, and one `Closed`; its `kinds` name all of them
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import (
     Annotated,
@@ -32,6 +32,7 @@ from moothall.domain.budget import (
 from moothall.domain.causes import NO_CAUSE, Cause
 from moothall.domain.consult import ConsultRules
 from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat, Swap
 from moothall.domain.topic import Topic
 

@@ -3,11 +3,11 @@
 import math
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, strip_control
 from moothall.domain.topic import ContextFile
 

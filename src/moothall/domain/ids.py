@@ -4,11 +4,12 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final, NewType, Self
 
+from moothall.domain.replace import dataclass
 from moothall.errors import BadName
 
 SessionId = NewType("SessionId", str)

@@ -5,7 +5,7 @@ explained here, in the same words everywhere.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.errors import BadSetting
 

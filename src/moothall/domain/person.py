@@ -4,11 +4,11 @@ A protocol builds a `PersonAsk` for each kind of its asks. Code fills in what co
 """
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from moothall.domain.context import Utterance
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 
 Answers = Mapping[str, str]
 """What a person answered, by the key of the step; a step that was left out is missing."""

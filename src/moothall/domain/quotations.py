@@ -8,12 +8,12 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Final, Literal
 
 from moothall.domain.given_search import split_lines
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import ContextFile
 

@@ -1,10 +1,11 @@
 """The roster of a session: its seats, and the checks that make a roster valid."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from moothall.domain.ids import SeatId, list_name_shapes, parse_seat_id
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadRoster
 

@@ -5,7 +5,7 @@ Only time in which a process runs a session counts as running.
 """
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Protocol, TypeVar
 
@@ -13,7 +13,7 @@ from moothall.domain import facts
 from moothall.domain.budget import BudgetKind, Spent
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import (
     DIRECTOR,
     Seat,

@@ -4,12 +4,12 @@ import re
 import unicodedata
 from base64 import b64decode
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Literal, get_args
 
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, fix_surrogates, one_line
 from moothall.errors import BadSetting
 

@@ -8,13 +8,14 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from moothall.domain.facts import Entry
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import StoredRecord
+from moothall.domain.replace import dataclass
 from moothall.domain.session_state import PendingAsk
 from moothall.engine.outages import OutageLog
 from moothall.engine.snapshot import RecordWriter

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from moothall import errors
 from moothall.codec.answers import Reading, build_reply, parse_answer, read_answer
@@ -14,6 +14,7 @@ from moothall.domain.causes import find_cause
 from moothall.domain.effects import AnswerRules, Ask, Brief, fold
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.limits import validate_value
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import fix_surrogates
 from moothall.domain.session_state import PendingAsk
 from moothall.engine.sessions import Sessions

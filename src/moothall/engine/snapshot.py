@@ -4,7 +4,7 @@ Replay folds a ledger again without participants, and compares every computed fa
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from moothall.domain.effects import AnswerRules, Ask, Brief, Record, Rulebook
 from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, Opened, Reply
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
+from moothall.domain.replace import dataclass
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.engine.given_texts import FindText, drop_texts, fill_texts
 from moothall.errors import LedgerDamaged, ReplayDiffers, UnknownProtocol

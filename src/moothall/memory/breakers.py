@@ -12,11 +12,12 @@ folded.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
 
 from moothall.domain.limits import Share, validate_limits
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.errors import BadSetting
 from moothall.memory.facts import (

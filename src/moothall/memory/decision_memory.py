@@ -5,7 +5,7 @@ A thin service: every answer is a fold of the register `_memory`, computed by th
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from itertools import combinations, islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from moothall.domain.facts import Fact
 from moothall.domain.ids import KeyedCall, parse_session_id
 from moothall.domain.limits import Count, Share, validate_limits, validate_value
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import BadSetting

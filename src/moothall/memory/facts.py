@@ -1,6 +1,5 @@
 """The facts that outlive sessions: decisions, outcomes, threads, circuit breakers, tokens."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
@@ -8,6 +7,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.facts import Fact, add_kind
 from moothall.domain.limits import Count, OneLine, Share
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import MAX_LABELS, Stakes
 from moothall.scoring.positions import VotePosition
 

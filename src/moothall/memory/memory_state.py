@@ -5,7 +5,7 @@ All of it is pure: after a lost append race the facts are chosen again.
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import lru_cache
 from sys import intern
@@ -15,7 +15,7 @@ from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import KeyedCall
 from moothall.domain.limits import validate_limits
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadRoster, BadSetting, KeyReused, UnknownDecision, UnknownThread
 from moothall.memory import breakers, facts, threads, track_records

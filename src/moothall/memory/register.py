@@ -6,7 +6,6 @@ writers race for the next number, and the second one reads the new entries and c
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -31,6 +30,7 @@ from moothall.domain.records import (
     SessionsReturned,
     StoredRecord,
 )
+from moothall.domain.replace import dataclass
 from moothall.errors import BadName, SeqConflict
 from moothall.memory.facts import LABEL_KINDS, SessionLabelled
 from moothall.ports.ledger import Clock, Ledger

@@ -1,12 +1,12 @@
 """A remembered decision, by a group or alone, with its later reviews and what became of its obligations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from moothall.domain.facts import Fact
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.roster import UNREMEMBERED, StandIn, compare_stand_ins
 from moothall.errors import BadSetting
 from moothall.memory.facts import (

@@ -12,12 +12,12 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late
 from moothall.scoring.phrases import stem
 

@@ -7,7 +7,7 @@ import hmac
 import logging
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ from moothall.disk.private import make_private_folder, read_private, write_priva
 from moothall.domain.facts import OWNER_ORIGIN, Entry, Fact
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.limits import validate_value
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.errors import BadSetting, FolderUnwritable, UnknownToken
 from moothall.memory import facts
 from moothall.memory.register import Register

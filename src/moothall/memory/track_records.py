@@ -18,10 +18,10 @@ The lineage of a decision is what it was built on and what was built on it, each
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from moothall.domain.dictionaries import group_pairs
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import normalize_label
 from moothall.memory.breakers import FAILED
 from moothall.memory.facts import Outcome

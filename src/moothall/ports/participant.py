@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Loss, ToolUsed
+from moothall.domain.replace import dataclass
 
 OnText = Callable[[str], None]
 

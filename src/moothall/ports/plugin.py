@@ -1,14 +1,14 @@
 """The plugin port: a protocol's rulebook, how its sessions are opened, and how they are presented to people."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from moothall.domain.budget import Budget, ExpectedCalls
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, Fact, Language, Opened
 from moothall.domain.ids import SeatId, SessionId
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
 from moothall.reports.ballot import Ballot

@@ -1,10 +1,11 @@
 """The runner port: who advances sessions, in this process or on other machines."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from moothall.domain.ids import SessionId
+from moothall.domain.replace import dataclass
 
 MAX_WAIT_SECONDS: Final = 600.0
 """How long one call may wait for something to happen to a session."""

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
+
+from moothall.domain.replace import dataclass
 
 Value = str | int | float | bool
 

@@ -1,8 +1,7 @@
 """What a session votes on, and what each candidate got: for every reader, whichever protocol holds the vote."""
 
-from dataclasses import dataclass
-
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

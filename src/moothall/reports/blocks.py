@@ -5,11 +5,12 @@ wrote; its Markdown is rendered on pages and left as it is elsewhere.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Literal
 
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.replace import dataclass
 
 Tone = Literal["plain", "strong", "dim", "bad", "warn", "good"]
 CardKind = Literal["plain", "decision", "turn"]

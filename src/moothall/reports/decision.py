@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
 from moothall.domain.budget import Spent
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import SessionStatus
 from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, encode_fields, strip_control
 from moothall.domain.session_state import LostSeat
 from moothall.scoring.depth import DepthTaken

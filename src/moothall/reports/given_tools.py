@@ -4,7 +4,7 @@ timeline, and while it happens. What tools return is data: fenced, and of given 
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from moothall.domain.given_search import (
     search_files,
     split_lines,
 )
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.domain.topic import ContextFile
 from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText

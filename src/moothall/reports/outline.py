@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Final
 
 from moothall.domain.ids import USER, SeatId
+from moothall.domain.replace import dataclass
 from moothall.reports.blocks import Block, Card, Details, Heading, Line, Report
 from moothall.reports.given_tools import build_tool_use, list_tool_uses
 from moothall.reports.sections import build_line_card

@@ -1,7 +1,6 @@
 """Reports as one self-contained HTML page: no script, nothing loaded from elsewhere, everything said is escaped."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, split_address, strip_control
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, is_empty, join_spans, split_spans

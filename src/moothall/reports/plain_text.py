@@ -3,10 +3,10 @@ harmless.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final, assert_never
 
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line, strip_control
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, is_empty, join_spans, split_spans

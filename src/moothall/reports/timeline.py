@@ -4,7 +4,7 @@ A timeline grows with its session, unlike the state that a rulebook folds: it ke
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from moothall.domain.causes import Cause
 from moothall.domain.effects import Rulebook
 from moothall.domain.facts import Entry, SessionStatus
 from moothall.domain.ids import USER, SeatId, SessionId, find_asked_seat, parse_ask_kind
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import ProtocolState, SessionState, apply, build_session_state
 from moothall.locale.catalogues import SHARED_REPORT

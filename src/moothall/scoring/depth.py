@@ -11,10 +11,10 @@ Decisions of the same kind that proved right less often than NEEDED, once MIN_AL
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Stakes, Topic
 from moothall.scoring.posterior import weigh_blind_answers

@@ -14,9 +14,10 @@ the others that err with it, and all answers share one probability.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeVar
 
+from moothall.domain.replace import dataclass
 from moothall.scoring.independence import count_effective_votes, presume_correlation
 from moothall.scoring.posterior import compute_posterior, compute_record_weight
 from moothall.scoring.trust import PRIOR_ACCURACY

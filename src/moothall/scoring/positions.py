@@ -1,8 +1,9 @@
 """Positions in a vote, their weight and balance."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from moothall.domain.replace import dataclass
 
 VoteSide = Literal["support", "conditional", "oppose", "abstain"]
 VotePosition = Literal["support", "conditional_support", "oppose", "abstain"]

@@ -23,12 +23,12 @@ show it. `bench/decisions` measures this rule beside others.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
 from moothall.domain.either_or import YES_OR_NO
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic, normalize_label
 from moothall.scoring.independence import build_seat_correlations, compute_independence

@@ -6,8 +6,10 @@ and what was abandoned was never tested: neither is counted.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
+
+from moothall.domain.replace import dataclass
 
 MIN_ALIKE: Final = 10
 """With fewer reviewed cases nothing is said of decisions that are alike."""

@@ -27,10 +27,11 @@ threshold or more. With a `quorum` so many seats are enough, if none of the othe
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
 from moothall.scoring.independence import (
     compute_independence,

@@ -5,10 +5,9 @@ The formulas are those of the swarm protocol, version 2.4; each names the sectio
 
 import math
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Final, Literal
 
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 
 MAX_CONCENTRATION: Final = 1.0
 """The highest possible concentration of a direction."""

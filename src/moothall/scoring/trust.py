@@ -12,9 +12,9 @@ wins elsewhere do not make an authority here.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.scoring.positions import VotePosition
 

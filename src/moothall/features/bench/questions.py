@@ -6,11 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import build_topic, validate_topic
 from moothall.plugins import PATTERNS, BadSetting, normalize_label
 

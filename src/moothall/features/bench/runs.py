@@ -7,10 +7,11 @@ of a session follows from its question and its way: a run that was stopped goes 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from typing import Final
 
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import Topic
 from moothall.features.bench.questions import BenchQuestion
 from moothall.features.bench.trials import JudgeFigures, Trial, sum_up

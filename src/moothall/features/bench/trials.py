@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from moothall.domain.replace import dataclass
 
 CLEAR: Final = 1.96
 """How many standard errors a difference must have to count as one."""

@@ -4,11 +4,11 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 """
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
+from moothall.domain.replace import dataclass
 from moothall.plugins import (
     MAX_LABEL_LENGTH,
     Closed,

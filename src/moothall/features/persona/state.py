@@ -6,9 +6,10 @@ newest entry or contests it, and a speech may say so about the entry that it ans
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Literal
 
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, parse_kind
 from moothall.features.persona import facts
 from moothall.plugins import (

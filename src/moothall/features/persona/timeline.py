@@ -5,13 +5,14 @@ It grows with the meeting, and each entry is added once.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any, TypeVar
 
 from annotated_types import MinLen
 
 from moothall.domain.facts import SessionImported
 from moothall.domain.limits import Share
+from moothall.domain.replace import dataclass
 from moothall.features.persona import facts
 from moothall.features.persona.facts import (
     BidsDeclared,

@@ -4,12 +4,12 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 """
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.codec.choice_rule import find_choice
+from moothall.domain.replace import dataclass
 from moothall.plugins import Closed, Fact, Opened, Reply, SeatId, add_kind, build_choices
 
 Name = Annotated[str, MinLen(1), MaxLen(64)]

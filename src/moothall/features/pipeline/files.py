@@ -30,7 +30,7 @@ max_rejections = 2
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -41,6 +41,7 @@ from moothall.app.panels import Panel, SeatForm, resolve_platform_path
 from moothall.app.special_sessions import parse_seats
 from moothall.codec.settings import KnownLanguage, explain_validation_error
 from moothall.disk.text_files import parse_toml, read_text_file
+from moothall.domain.replace import dataclass
 from moothall.errors import FolderUnwritable
 from moothall.features.pipeline.facts import Step
 from moothall.features.pipeline.words import PIPELINE_PROMPT

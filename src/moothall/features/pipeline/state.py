@@ -1,8 +1,9 @@
 """The state of a pipeline."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from moothall.domain.replace import dataclass
 from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,

@@ -1,9 +1,10 @@
 """A pipeline for people: its timeline with every artefact and verdict, its result, its report, and the lines of the live view."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from moothall.domain.replace import dataclass
 from moothall.features.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
 from moothall.features.pipeline.rules import RULES
 from moothall.features.pipeline.state import Pipeline

@@ -4,12 +4,12 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 """
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.codec.choice_rule import POSITIONS, apply_rule
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.features.roundtable.sections import MinutesSection
 from moothall.plugins import MAX_LABEL_LENGTH, Closed, Fact, Loss, Opened, Reply, SeatId, add_kind

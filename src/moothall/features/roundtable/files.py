@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final, Literal, get_args
 
+from moothall.domain.replace import dataclass
 from moothall.errors import BadName
 from moothall.features.roundtable.facts import MAX_ROUNDS, MODERATOR, ConferenceOpened
 from moothall.features.roundtable.sections import describe_role, name_minutes_sections

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
+from moothall.domain.replace import dataclass
 from moothall.features.roundtable import files
 from moothall.features.roundtable.facts import RoundtableSpeech
 from moothall.features.roundtable.files import (

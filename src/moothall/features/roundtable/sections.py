@@ -6,10 +6,11 @@ minutes count as complete.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from moothall.domain.context import MAX_DIGEST_LENGTH
+from moothall.domain.replace import dataclass
 from moothall.features.roundtable.words import ROUNDTABLE_PROMPT, SPEECH_DIGEST
 from moothall.plugins import Language, Seat, compile_late, extract_first_sentence, one_line
 

@@ -1,7 +1,6 @@
 """The results of looking at a conference, joining it and speaking in it."""
 
-from dataclasses import dataclass
-
+from moothall.domain.replace import dataclass
 from moothall.errors import OutOfTurn
 from moothall.features.roundtable.files import TurnFile
 from moothall.features.roundtable.folder_scan import Damage

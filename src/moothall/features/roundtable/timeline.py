@@ -1,9 +1,10 @@
 """A conference for people: every speech, the decision that its minutes hold, the report, and the lines of the live view."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.features.roundtable.facts import (
     ConferenceClosed,

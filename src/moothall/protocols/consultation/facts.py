@@ -1,7 +1,6 @@
 """The facts of consultations, and the shapes of their answers."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, MaxLen, MinLen
@@ -10,6 +9,7 @@ from moothall.domain.consult import ConsultRequest, parse_labelled_text
 from moothall.domain.effects import Alternative, AnswerForm
 from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import AskId, SeatId
+from moothall.domain.replace import dataclass
 
 LongText = Annotated[str, MaxLen(20_000)]
 Refusal = Literal[

@@ -1,7 +1,7 @@
 """Consultation as the house takes it in: round any other protocol, and on its own, as one seat's question to another."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -11,7 +11,7 @@ from moothall.domain.budget import ExpectedCalls
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultText
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId, parse_seat_id
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import CONSULTATION_PROMPT, CONSULTATION_REPORT

@@ -1,13 +1,14 @@
 """The state of a session's consultations, beside the state of its own protocol."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, SeatLost
 from moothall.domain.ids import AskId, SeatId, parse_ask_kind
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import ProtocolState, RevealedLine
 from moothall.protocols.consultation.facts import (

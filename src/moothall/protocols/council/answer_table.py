@@ -4,7 +4,7 @@ A seat that Moot asks gives what the phase is for, and no more. One from outside
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, get_args
 
@@ -21,6 +21,7 @@ from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonStep, build_key
+from moothall.domain.replace import dataclass
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts

@@ -1,12 +1,12 @@
 """The facts of a deliberation, and the shape of contributions."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.session_state import LostSeat
 from moothall.scoring.depth import Depth, DepthTaken
 from moothall.scoring.positions import VotePosition

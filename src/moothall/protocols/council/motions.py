@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from moothall.domain.either_or import names_nothing
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import Contribution
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant

@@ -1,13 +1,14 @@
 """Registers the protocols debate, advisory and consensus, which share one set of rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Fact, Opened
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, BlindChoice, JoinGuide, Plan, ProtocolPlugin

@@ -1,11 +1,12 @@
 """The state of a deliberation: its phase, who has had a turn, and the lines so far."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final, Literal
 
 from moothall.domain.ids import USER, SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.session_state import ProtocolState, StopReason
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote

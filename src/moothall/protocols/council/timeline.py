@@ -1,13 +1,13 @@
 """The whole deliberation for reports: lines, phases, passes, votes. It grows with the session, and each entry is added once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.quotations import Quotation
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Topic, normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT

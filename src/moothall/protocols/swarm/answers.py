@@ -5,11 +5,12 @@ Pydantic copies a class docstring into the JSON schema that models receive, so t
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen, Predicate
 
+from moothall.domain.replace import dataclass
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.protocols.swarm.json_fields import to_camel_case
 from moothall.scoring.positions import VotePosition

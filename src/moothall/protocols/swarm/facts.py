@@ -5,13 +5,14 @@ its step, so that the ledger alone describes the run.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, ClassVar, Final, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
 from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.protocols.swarm import answers
 from moothall.scoring.evidence import EvidenceVerdict
 from moothall.scoring.resolution import Resolution

@@ -5,7 +5,7 @@ the facts by `reports/timeline.py`, so that the cost of a fact does not grow wit
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Final, Literal
@@ -13,7 +13,7 @@ from typing import Final, Literal
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Fact, Loss
 from moothall.domain.ids import AskId, SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.session_state import PendingAsk, ProtocolState
 from moothall.protocols.swarm import answers, facts
 from moothall.scoring.likeness import normalize_idea

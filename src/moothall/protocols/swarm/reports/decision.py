@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.domain.session_state import list_lost_seats
 from moothall.domain.topic import drop_choice

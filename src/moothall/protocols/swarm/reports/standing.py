@@ -6,12 +6,12 @@ placed elsewhere.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import dataclass, fast_replace
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import (

@@ -7,12 +7,12 @@ the fact that takes them together.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Entry, Fact, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.locale.catalogues import LANGUAGE, SWARM_REPORT, SwarmReportText
 from moothall.protocols.swarm import facts

@@ -9,12 +9,11 @@ A direction is also what an agent responds to, under stop signals, and reports (
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
-from moothall.domain.replace import copy_fields
+from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm.answers import Candidate, DecisionReport
 from moothall.protocols.swarm.facts import EvidenceChoice

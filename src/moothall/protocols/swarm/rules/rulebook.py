@@ -9,14 +9,13 @@ does not depend on who answered first, so that the same seed and the same answer
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import (
     RunningTime,
