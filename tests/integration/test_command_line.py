@@ -365,6 +365,7 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(
     ]
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=True, color_system=None)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setattr("moothall.surfaces.cli.output.build_console", lambda: console)
     assert list(listing._describe_sessions(lines, [], False)) == []
     shown = file.getvalue()
@@ -392,6 +393,7 @@ def test_a_list_in_a_terminal_speaks_the_language_of_its_reader(
         file = io.StringIO()
         console = Console(file=file, width=width, force_terminal=True, color_system=None)
         with monkeypatch.context() as patched:
+            patched.setenv("TTY_COMPATIBLE", "1")
             patched.setattr(
                 "moothall.surfaces.cli.output.build_console", lambda console=console: console
             )
@@ -415,6 +417,7 @@ def test_a_terminal_shows_the_last_sessions_and_says_how_many_more_there_are(
     assert len(call("list").stdout.splitlines()) == 53
     assert len(call("list", "--limit", "2").stdout.splitlines()) == 2
     assert "51 more sessions" in call("list", "--limit", "2").stderr
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setattr(
         "moothall.surfaces.cli.output.build_console",
         lambda: Console(width=120, force_terminal=True, color_system=None),
