@@ -16,7 +16,7 @@ from moothall.domain.effects import Brief
 from moothall.features.notices import chat as chat_messages
 from moothall.features.notices import delivery as notices
 from moothall.features.notices.receivers import Hook, Notice, change_hooks, deliver
-from moothall.features.notices.register import open_notice_register
+from moothall.features.notices.register import NoticeId, open_notice_register
 
 pytest.importorskip("apprise")
 
@@ -155,8 +155,7 @@ def test_a_chat_that_redirects_or_hangs_has_not_taken_the_message(
             page="http://x",
         )
         notice = Notice(
-            id="n",
-            event="decided",
+            id=NoticeId(event="decided"),
             at=hook.since,
             text="Ask @all <!channel>",
             link="http://x",

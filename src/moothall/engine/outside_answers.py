@@ -12,7 +12,7 @@ from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.causes import find_cause
 from moothall.domain.effects import AnswerRules, Ask, Brief, fold
-from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.ids import AskId, SeatId, SessionId, find_asked_seat, parse_ask_kind
 from moothall.domain.limits import validate_value
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import fix_surrogates
@@ -104,9 +104,8 @@ class OutsideAnswers(Sessions):
                 None,
             )
 
-        # An ask id is `turn.kind.seat` (see `ask_id`), and a seat id never contains a dot.
         entry = await self._record_answer(
-            session, SeatId(ask.split(".", 2)[-1]), choose_ask, raw, key, via=via
+            session, find_asked_seat(ask), choose_ask, raw, key, via=via
         )
         # A retry without a key arrives here: the ask is no longer open, so the entry that answered it is looked up.
         return entry or await self._get_earlier_answer(await self.load_snapshot(session), ask, raw)
@@ -261,8 +260,7 @@ class OutsideAnswers(Sessions):
         self, snapshot: Snapshot, entry: facts.Entry, fact: facts.Reply, raw: object
     ) -> bool:
         """Whether a repeated answer says what the recorded one says."""
-        # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
-        form = snapshot.rules.forms[fact.ask.split(".", 2)[1]]
+        form = snapshot.rules.forms[parse_ask_kind(fact.ask)]
         with suppress(errors.BadAnswer):
             said = raw if isinstance(raw, form.shape) else parse_answer(form, raw)
             if fact.said in (said, drop_choice_label(said)):

@@ -15,7 +15,6 @@ from moothall.domain.safe_text import encode_fields
 from moothall.errors import ProviderRefused
 from moothall.features.notices.receivers import (
     KEY_PREFIX,
-    EventKind,
     Hook,
     Notice,
     change_hooks,
@@ -25,7 +24,7 @@ from moothall.features.notices.receivers import (
     load_hooks,
     parse_receiver,
 )
-from moothall.features.notices.register import open_notice_register
+from moothall.features.notices.register import TEST, EventKind, NoticeId, open_notice_register
 from moothall.features.notices.words import NOTICES
 from moothall.plugins import (
     BadSetting,
@@ -162,17 +161,17 @@ async def test(*, receiver: str) -> CommandResult:
     """
     hook = find_hook(resolve_home(os.environ), receiver)
     text = NOTICES[hook.language].test.format(link=hook.page)
-    name = f"test.{secrets.token_hex(4)}"
+    now = datetime.now(UTC)
     notice = Notice(
-        id=name,
-        event="test",
-        at=datetime.now(UTC),
+        id=NoticeId(event=TEST, at=now),
+        at=now,
         text=text,
         link=hook.page,
         language=hook.language,
     )
     if failure := await deliver(hook, notice):
         raise ProviderRefused(f"{hook.place} did not take the notice: {failure}")
+    name = notice.id.text
     return CommandResult(
         json={"id": name, "delivered": True}, lines=[f"{hook.place} took the notice {name}"]
     )

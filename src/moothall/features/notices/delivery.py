@@ -8,18 +8,24 @@ home, never in the ledger.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from moothall.app.recurring import has_changed
 from moothall.domain.facts import SessionImported
-from moothall.domain.ids import is_register
+from moothall.domain.ids import find_asked_seat, is_register
 from moothall.errors import SessionBusy
-from moothall.features.notices.receivers import EventKind, Hook, Notice, deliver, load_hooks
-from moothall.features.notices.register import HookProgress, NoticeSettled, open_notice_register
+from moothall.features.notices.receivers import Hook, Notice, deliver, load_hooks
+from moothall.features.notices.register import (
+    EventKind,
+    HookProgress,
+    NoticeId,
+    NoticeSettled,
+    open_notice_register,
+)
 from moothall.features.notices.words import NOTICES
 from moothall.plugins import (
     AsksSent,
@@ -30,7 +36,6 @@ from moothall.plugins import (
     SessionParked,
     SessionResumed,
     WorldError,
-    copy_fields,
     one_line,
     resolve_home,
     shorten_text,
@@ -40,6 +45,7 @@ from moothall.reports.wording import explain_outage
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
     from moothall.domain.session_state import SessionState
+    from moothall.memory.remembered_decision import RememberedObligation
 
 LOOK_SECONDS: Final = 1.0
 CLOCK_SECONDS: Final = 15.0
@@ -50,6 +56,8 @@ GIVE_UP_SECONDS: Final = 3 * 24 * 3600.0
 MAX_TOPIC: Final = 200
 MAX_WORDS: Final = 1_000
 MAX_OBLIGATIONS: Final = 1_000
+
+Due = Literal["due", "overdue"]
 
 log = logging.getLogger("moot")
 
@@ -138,14 +146,16 @@ class NoticeService:
         if time.monotonic() >= self._clock_at:
             self._clock_at = time.monotonic() + CLOCK_SECONDS
             async for notice in self._list_clock_notices(progress):
-                if notice.id not in progress.others and notice.id not in self._queues:
-                    self._add(notice.id, notice)
+                if notice.id not in progress.others and notice.id.text not in self._queues:
+                    self._add(notice.id.text, notice)
 
     def _add(self, queue: str, notice: Notice) -> None:
-        if not self._hook.events or notice.event in self._hook.events:
+        if not self._hook.events or notice.id.event in self._hook.events:
             self._queues.setdefault(queue, _Queue()).notices.append(notice)
 
-    async def _collect_session(self, session: SessionId, settled: int, ids: frozenset[str]) -> None:
+    async def _collect_session(
+        self, session: SessionId, settled: int, ids: frozenset[NoticeId]
+    ) -> None:
         try:
             state = (await self._moot.engine.load_snapshot(session)).session_state
             opened = state.opened
@@ -184,22 +194,16 @@ class NoticeService:
             until: str = "",
             of: str = "",
         ) -> Notice:
-            name = f"{session}.{entry.seq}.{event}"
             link = f"{self._hook.page}/s/{session}"
             if seat:
-                name = f"{name}.{seat}"
                 link = f"{self._hook.page}/seat/{session}/{quote(seat)}"
             said = shorten_text(one_line(of), MAX_WORDS)
             sentence = text.format(topic=topic, seat=seat, until=until, words=said, link=link)
             return Notice(
-                id=quote(name),
-                event=event,
+                id=NoticeId(event=event, session=session, seq=entry.seq, seat=seat),
                 at=entry.at,
                 text=mark + sentence,
                 link=link,
-                session=session,
-                seq=entry.seq,
-                seat=seat,
                 topic=topic,
                 language=opened.language,
                 status=status,
@@ -212,7 +216,7 @@ class NoticeService:
                 until = ""
                 if deadline is not None:
                     until = words.until.format(deadline=f"{deadline:%Y-%m-%d %H:%M} UTC")
-                seats = dict.fromkeys(ask.split(".", 2)[-1] for ask in asks)
+                seats = dict.fromkeys(find_asked_seat(ask) for ask in asks)
                 return [
                     build("turn", words.turn, seat=each, until=until)
                     for each in seats
@@ -245,66 +249,58 @@ class NoticeService:
 
     async def _list_clock_notices(self, progress: HookProgress) -> AsyncIterator[Notice]:
         """Yield what follows from the time and from memory."""
-        hook, words, now = self._hook, NOTICES[self._hook.language], self._moot.clock.now()
-
-        def build(event: EventKind, name: str, text: str, session: str = "") -> Notice:
-            link = f"{hook.page}/s/{session}" if session else f"{hook.page}/"
-            text = f"{text} {link}"
-            return Notice(
-                id=quote(name),
-                event=event,
-                at=now,
-                text=text,
-                link=link,
-                session=session,
-                language=hook.language,
-            )
-
-        for each in (
-            []
-            if hook.seat
-            else await self._moot.memory.list_obligations(only_open=True, limit=MAX_OBLIGATIONS)
-        ):
-            state = judge_due(each.due, now)
-            if state is not None and hook.session in {"", each.decision_id}:
-                text = words.obligation_due if state == "due" else words.obligation_overdue
-                what, topic = (
-                    shorten_text(one_line(each.text), MAX_WORDS),
-                    shorten_text(one_line(each.topic), MAX_TOPIC),
-                )
-                text = text.format(due=each.due, words=what, topic=topic)
-                name = f"obligation.{each.decision_id}.{each.number}.{each.due}.{state}"
-                yield build(
-                    "obligation_due" if state == "due" else "obligation_overdue",
-                    name,
-                    text,
-                    each.decision_id,
-                )
-        if hook.seat or hook.session:
+        if self._hook.seat:
             return
-        circuits = [
-            each for each in await self._moot.memory.breakers() if each.opened_at is not None
-        ]
-        names = {
-            f"breaker.{each.opened_at:%Y%m%dT%H%M%S.%f}.{each.scope}": each.scope
-            for each in circuits
+        now = self._moot.clock.now()
+        for each in await self._moot.memory.list_obligations(only_open=True, limit=MAX_OBLIGATIONS):
+            state = judge_due(each.due, now)
+            if state is not None and self._hook.session in {"", each.decision_id}:
+                yield self._build_obligation_notice(each, state, now)
+        if self._hook.session:
+            return
+        words = NOTICES[self._hook.language]
+        openings = {
+            each.scope: NoticeId(event="breaker_opened", scope=each.scope, at=each.opened_at)
+            for each in await self._moot.memory.breakers()
+            if each.opened_at is not None
         }
-        for name, scope in names.items():
-            yield build(
-                "breaker_opened", f"opened.{name}", words.breaker_opened.format(scope=scope)
-            )
-        # What was told as open, and is not any more: the record of what was told is all that is needed to see it close.
-        opened = sorted(
-            unquote(each).removeprefix("opened.")
-            for each in progress.others
-            if each.startswith("opened.")
+        for opening in openings.values():
+            text = words.breaker_opened.format(scope=opening.scope)
+            yield self._build_clock_notice(opening, text, now)
+        # What was sent as open, and is not any more: the record of what was sent is all that is needed to see it close.
+        for opening in _list_last_openings(progress.others):
+            if opening.scope not in openings:
+                text = words.breaker_closed.format(scope=opening.scope)
+                yield self._build_clock_notice(replace(opening, event="breaker_closed"), text, now)
+
+    def _build_obligation_notice(
+        self, obligation: "RememberedObligation", state: Due, now: datetime
+    ) -> Notice:
+        words = NOTICES[self._hook.language]
+        event: EventKind
+        if state == "due":
+            event, text = "obligation_due", words.obligation_due
+        else:
+            event, text = "obligation_overdue", words.obligation_overdue
+        name = NoticeId(
+            event=event,
+            session=obligation.decision_id,
+            obligation=obligation.number,
+            due=obligation.due,
         )
-        # A circuit may open several times before it closes: the last time counts.
-        for scope, name in {name.split(".", 3)[-1]: name for name in opened}.items():
-            if scope not in names.values():
-                yield build(
-                    "breaker_closed", f"closed.{name}", words.breaker_closed.format(scope=scope)
-                )
+        text = text.format(
+            due=obligation.due,
+            words=shorten_text(one_line(obligation.text), MAX_WORDS),
+            topic=shorten_text(one_line(obligation.topic), MAX_TOPIC),
+        )
+        return self._build_clock_notice(name, text, now)
+
+    def _build_clock_notice(self, name: NoticeId, text: str, now: datetime) -> Notice:
+        path = f"s/{name.session}" if name.session else ""
+        link = f"{self._hook.page}/{path}"
+        return Notice(
+            id=name, at=now, text=f"{text} {link}", link=link, language=self._hook.language
+        )
 
     async def _deliver_queue(self, name: str) -> None:
         """Deliver what waits in a queue, until one is not taken."""
@@ -317,7 +313,7 @@ class NoticeService:
                 if not queue.tries:
                     log.warning(
                         "notice %s did not reach %s: %s; it is tried again",
-                        notice.id,
+                        notice.id.text,
                         self._hook.id,
                         failure,
                     )
@@ -335,13 +331,22 @@ class NoticeService:
 
     async def _settle(self, notice: Notice, failure: str) -> None:
         """Record that a notice was delivered, or given up."""
-        fact = copy_fields(
-            NoticeSettled, notice, hook=self._hook.id, is_delivered=not failure, detail=failure
+        fact = NoticeSettled(
+            hook=self._hook.id, notice=notice.id, is_delivered=not failure, detail=failure
         )
         await self._register.append(lambda _: (fact,))
 
 
-def judge_due(due: str, now: datetime) -> Literal["due", "overdue"] | None:
+def _list_last_openings(settled: Iterable[NoticeId]) -> list[NoticeId]:
+    """The notices of opened breakers, the last one of each scope: a breaker may open several times before it closes."""
+    opened = [(each.at, each) for each in settled if each.event == "breaker_opened" and each.at]
+    last: dict[str, NoticeId] = {}
+    for _, each in sorted(opened, key=lambda pair: pair[0]):
+        last[each.scope] = each
+    return list(last.values())
+
+
+def judge_due(due: str, now: datetime) -> Due | None:
     """Whether what is due on a day (`2026-12-01`, in UTC) is due, from the day before on, or overdue; None for other words."""
     try:
         left = (date.fromisoformat(due.strip()[:10]) - now.astimezone(UTC).date()).days

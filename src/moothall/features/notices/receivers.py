@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlsplit
 
 from moothall.disk.private import hold_lock, make_private_folder, read_private, write_private
@@ -19,20 +19,11 @@ from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import is_web_address
 from moothall.errors import FolderUnwritable
 from moothall.features.notices.chat import check_chat_address, send_chat_message
+from moothall.features.notices.register import EventKind, NoticeId
 from moothall.participants.hosts import send_request
 from moothall.plugins import BadSetting, Language, get_adapter
 
 FILE: Final = "notices.json"
-EventKind = Literal[
-    "turn",
-    "parked",
-    "decided",
-    "changed",
-    "obligation_due",
-    "obligation_overdue",
-    "breaker_opened",
-    "breaker_closed",
-]
 SEND_SECONDS: Final = 10.0
 """How long a receiver may take in all."""
 KEY_PREFIX: Final = "whsec_"
@@ -75,16 +66,12 @@ class Hook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What a receiver gets. Its `id` is the same however often it is sent."""
+    """What a receiver gets."""
 
-    id: str
-    event: str
+    id: NoticeId
     at: datetime
     text: str
     link: str
-    session: str = ""
-    seq: int = 0
-    seat: str = ""
     topic: str = ""
     language: str = "en"
     status: str = ""
@@ -186,18 +173,21 @@ async def deliver(hook: Hook, notice: Notice) -> str:
 
 def _encode_notice(notice: Notice) -> bytes:
     """Return the body of a webhook: the fields of the notice, with names of one form as in all JSON of Moot's."""
+    name = notice.id
     encoded = asdict(notice)
+    encoded |= {"id": name.text, "event": name.event}
+    encoded |= {"session": name.session, "seq": name.seq, "seat": name.seat}
     encoded["standIn"] = encoded.pop("stand_in")
     return json.dumps(encoded, ensure_ascii=False, default=datetime.isoformat).encode()
 
 
 async def _post(hook: Hook, notice: Notice) -> int:
-    now, body = int(time.time()), _encode_notice(notice)
+    name, now, body = notice.id.text, int(time.time()), _encode_notice(notice)
     headers = {
         "Content-Type": "application/json",
-        "webhook-id": notice.id,
+        "webhook-id": name,
         "webhook-timestamp": str(now),
-        "webhook-signature": sign_notice(hook.secret, notice.id, now, body),
+        "webhook-signature": sign_notice(hook.secret, name, now, body),
     }
     async with send_request(
         "POST", hook.url, headers, content=body, is_private=hook.is_private
