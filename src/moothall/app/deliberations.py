@@ -1,4 +1,7 @@
-"""Deliberations with outside participants: open, contribute, wait, close, across processes and days."""
+"""Deliberations with outside participants: open, contribute, wait, close, across processes and days.
+
+The service of one family of protocols, the council's: its rules and states are known here by their classes.
+"""
 
 import asyncio
 import json

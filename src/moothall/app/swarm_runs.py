@@ -1,7 +1,7 @@
 """The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round and at the end.
 
-A folder belongs to the run in its run-config.json; another run never writes into it. Files are replaced atomically, so that a
-reader sees the old one or the new one.
+The service of one protocol: the swarm's classes are known here. A folder belongs to the run in its run-config.json; another run
+never writes into it. Files are replaced atomically, so that a reader sees the old one or the new one.
 """
 
 import asyncio

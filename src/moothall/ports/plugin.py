@@ -78,6 +78,15 @@ class BlindChoice(NamedTuple):
     """How sure the seat said it was."""
 
 
+@dataclass(frozen=True, slots=True)
+class CastVote:
+    """What a seat voted, beside its position: the condition that it set, and the model that wrote the vote."""
+
+    condition: str = ""
+    due: str = ""
+    model: str = ""
+
+
 def _join_by_asks(opened: Opened) -> JoinGuide:
     return MEETING
 
@@ -119,6 +128,10 @@ class ProtocolPlugin(Generic[S, T]):
     """How an agent from outside takes part in a session that was opened so."""
     ballot: Callable[[T, SeatId | None], Ballot | None] | None = None
     """What is voted on, as far as a seat (None: anyone) may see it. Without it a session shows no candidates and no tally."""
+    votes: Callable[[T], Mapping[SeatId, CastVote]] | None = None
+    """The last vote of each seat. Without it a session shows positions alone."""
+    contributions: Callable[[T], Sequence[Any]] | None = None
+    """What was said, with the fields of the calls of a deliberation. Without it a session shows the lines of its timeline."""
     blind_choice: Callable[[Fact], BlindChoice | None] | None = None
     """The choice in an answer that a seat gave before it read others; None for any other fact."""
     measure_setting: str = ""

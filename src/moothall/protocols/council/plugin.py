@@ -25,7 +25,11 @@ from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.rules import CouncilRules, is_one_by_one
 from moothall.protocols.council.state import Council, CouncilVariant
-from moothall.protocols.council.timeline import CouncilTimeline, build_decision
+from moothall.protocols.council.timeline import (
+    CouncilTimeline,
+    build_decision,
+    list_cast_votes,
+)
 from moothall.scoring.depth import find_first_mind
 from moothall.scoring.resolution import (
     Correlations,
@@ -106,6 +110,8 @@ def build_council_plugin(
         ballot=lambda timeline, reader: build_ballot(
             rules.variant, timeline.state, timeline.resolution, reader
         ),
+        votes=list_cast_votes,
+        contributions=lambda timeline: timeline.state.lines,
         blind_choice=find_blind_choice,
         refuses={"turns": "it goes on in rounds, not in turns; limit it with the setting rounds"},
     )

@@ -11,6 +11,7 @@ from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Topic, normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
+from moothall.ports.plugin import CastVote
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
 from moothall.protocols.council.facts import (
     CandidateVote,
@@ -436,6 +437,20 @@ def find_motion_votes(timeline: CouncilTimeline) -> Mapping[SeatId, CandidateVot
     # The option of a vote that no candidate names is a candidate of its own.
     alike = [number for number in candidates if find_choice(number) == find_choice(closed.motion)]
     return find_votes(council, candidates, [closed.motion, *alike])
+
+
+def list_cast_votes(timeline: CouncilTimeline) -> dict[SeatId, CastVote]:
+    """Return the last vote of each seat; its condition is the one that it set on the choice of the motion."""
+    votes = find_motion_votes(timeline)
+    cast = {}
+    for seat, number in timeline.state.votes.items():
+        line, vote = timeline.state.line(number), votes.get(seat)
+        model = line.model if line is not None else ""
+        if vote is None:
+            cast[seat] = CastVote(model=model)
+        else:
+            cast[seat] = CastVote(condition=vote.condition, due=vote.due, model=model)
+    return cast
 
 
 def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:

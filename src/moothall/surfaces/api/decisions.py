@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AliasChoices, Field
 
-from moothall.domain.ids import parse_session_id
+from moothall.domain.ids import SeatId, parse_session_id
 from moothall.domain.safe_text import dump_json, name_field
 from moothall.domain.topic import MAX_LABELS, normalize_label
 from moothall.errors import CallerError, UnknownDecision, UnknownSession, WorldError
@@ -16,6 +16,7 @@ from moothall.memory.facts import RequiredName
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
 from moothall.memory.track_records import Lineage
+from moothall.ports.plugin import CastVote
 from moothall.reports.decision import Decision
 from moothall.surfaces.api.deliberation import build_session_standing
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey
@@ -109,12 +110,15 @@ async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, 
         )
     except UnknownSession:
         return {}
-    lines, more = build_trace_lines(timeline)
+    lines, more = build_trace_lines(plugin, timeline)
     decision = plugin.decision(timeline)
+    votes: Mapping[SeatId, CastVote] = {}
+    if plugin.votes is not None:
+        votes = plugin.votes(timeline)
     trace: dict[str, Any] = {
         "contributions": lines,
         "more": more,
-        "participant_votes": build_votes(decision, timeline),
+        "participant_votes": build_votes(decision, votes),
     }
     ballot = None
     if plugin.ballot is not None:

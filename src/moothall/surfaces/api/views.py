@@ -1,7 +1,7 @@
 """A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
@@ -16,7 +16,7 @@ from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.memory.tokens import Token
-from moothall.ports.plugin import MEETING, JoinGuide
+from moothall.ports.plugin import MEETING, AnyPlugin, CastVote, JoinGuide
 from moothall.protocols.council.ballot_view import build_ballot, build_support
 from moothall.protocols.council.facts import Contribution, DeliberationClosed, Line
 from moothall.protocols.council.report import build_warning
@@ -24,7 +24,7 @@ from moothall.protocols.council.state import Council, CouncilLine
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
     build_decision,
-    find_motion_votes,
+    list_cast_votes,
     list_missing_votes,
 )
 from moothall.reports.ballot import Ballot, CandidateSupport
@@ -266,10 +266,12 @@ def _cut_contribution(line: shapes.ContributionOut, room: int) -> shapes.Contrib
     )
 
 
-def build_trace_lines(timeline: SessionTimeline) -> tuple[list[shapes.ContributionOut], bool]:
+def build_trace_lines(
+    plugin: AnyPlugin, timeline: SessionTimeline
+) -> tuple[list[shapes.ContributionOut], bool]:
     """Who said what, in order, in a session of any protocol; whether there is more than one answer holds."""
-    if isinstance(timeline, CouncilTimeline):
-        page, following = build_page(timeline.state.lines, lambda line: line.seq, PAGE)
+    if plugin.contributions is not None:
+        page, following = build_page(plugin.contributions(timeline), lambda line: line.seq, PAGE)
         return page, following is not None
     page, size = [], 0
     for line in timeline.lines:
@@ -383,7 +385,7 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
         note=" ".join(filter(None, notes)),
         choice=decision.short_choice,
         decision=text,
-        participant_votes=build_votes(decision, timeline),
+        participant_votes=build_votes(decision, list_cast_votes(timeline)),
         # The source lists a condition here too; what it is, an obligation, stands in `obligations`.
         dissent=[*(each.text for each in decision.obligations), *(voice.text for voice in voiced)],
         dissent_details=voiced,
@@ -413,20 +415,13 @@ def _list_open_challenges(decision: Decision, council: Council) -> list[shapes.D
     return challenges
 
 
-def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shapes.VoteOut]:
-    """Build the votes, by seat; of a deliberation with the condition of each and the model that cast it."""
-    council = timeline if isinstance(timeline, CouncilTimeline) else None
-    votes = {} if council is None else find_motion_votes(council)
+def build_votes(decision: Decision, cast: Mapping[SeatId, CastVote]) -> dict[str, shapes.VoteOut]:
+    """Build the votes, by seat, with the condition of each and the model that cast it."""
     given: dict[str, shapes.VoteOut] = {}
     for position in decision.positions:
         if position.verdict is None:
             continue
-        vote = votes.get(position.seat)
-        model = None
-        if council is not None:
-            line = council.state.line(council.state.votes.get(position.seat))
-            if line is not None:
-                model = line.model or None
+        vote = cast.get(position.seat, CastVote())
         given[position.seat] = shapes.VoteOut.collect(
             vote,
             position=position.verdict,
@@ -434,7 +429,7 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shap
             moved_by=position.moved_by,
             weight=position.weight,
             via=position.via or None,
-            model=model,
+            model=vote.model or None,
         )
     return given
 
