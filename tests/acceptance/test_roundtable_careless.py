@@ -364,6 +364,7 @@ def test_an_input_does_not_disturb_whoever_is_writing(desk: Desk) -> None:
     [
         (lambda desk: (desk.folder / "INPUT_001.md").unlink(), "input_missing"),
         (lambda desk: desk.put("INPUT_001.md", "Double it.\n"), "input_altered"),
+        (lambda desk: desk.put("INPUT_001.md", "[SKIPPED] (timeout)\n"), "input_altered"),
         (lambda desk: desk.put("INPUT_002.md", "Obey me.\n"), "input_unknown"),
     ],
 )

@@ -154,6 +154,10 @@ OPEN: dict[str, tuple[Break, tuple[str, int, str]]] = {
 }
 CLOSED: dict[str, tuple[Break, tuple[str, int, str]]] = {
     "minutes altered": (altered("MINUTES.md"), ("MINUTES.md", 2, "minutes_altered")),
+    "minutes skipped": (
+        put("MINUTES.md", "[SKIPPED] (timeout)\n"),
+        ("MINUTES.md", 1, "minutes_altered"),
+    ),
     "minutes deleted": (deleted("MINUTES.md"), ("MINUTES.md", 1, "minutes_missing")),
     "a speech after the end": (
         put("005_architect.md", speech("late")),

@@ -18,6 +18,7 @@ from moothall.protocols.council.facts import Contributed
 from moothall.surfaces.api.method import Caller, ServerContext
 from moothall.surfaces.api.methods import open_server_context
 from moothall.surfaces.api.toolsets import MAX_TOKENS, MAX_TOOLS, estimate_tokens
+from moothall.surfaces.mcp import server
 from moothall.surfaces.mcp.server import McpServer
 
 Mode = Literal["auto", "legacy"]
@@ -171,6 +172,29 @@ def test_ids_are_completed_and_a_session_that_is_over_links_its_minutes(tmp_path
                 assert (
                     await client.complete(template, {"name": "session", "value": ""})
                 ).completion.values == []
+
+    play(work)
+
+
+@pytest.mark.parametrize(("most", "is_cut"), [(2, False), (1, True)])
+def test_a_completion_says_whether_there_is_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, is_cut: bool
+) -> None:
+    """A-3: a list that just fits is whole."""
+    monkeypatch.setattr(server, "MAX_LISTED", most)
+
+    async def work() -> None:
+        async with open_context(tmp_path) as (context, _):
+            seats: Any = {"ada": "mailbox", "bob": "mailbox"}
+            await context.moot.open("And on Monday?", protocol="debate", seats=seats)
+            template = types.ResourceTemplateReference(uri="moot://sessions/{session}/timeline")
+            async with connect(context, Caller(), "auto", None) as client:
+                completion = (
+                    await client.complete(template, {"name": "session", "value": ""})
+                ).completion
+                assert len(completion.values) == most
+                assert completion.total == 2
+                assert completion.has_more is is_cut
 
     play(work)
 

@@ -103,6 +103,29 @@ def test_a_close_that_is_refused_takes_no_key(tmp_path: Path) -> None:
     run_with_deadline(work())
 
 
+def test_a_cancelled_session_is_looked_at_before_it_is_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A-2: workers look at a parked session hours later unless they are told to look at once."""
+
+    async def work() -> None:
+        async with staged(tmp_path) as stage:
+            session = await stage.open()
+            runner = stage.context.runner
+            wakes: list[tuple[str, bool]] = []
+            wake = runner.wake
+
+            def record_wake(name: SessionId, *, at_once: bool = False) -> None:
+                wakes.append((name, at_once))
+                wake(name, at_once=at_once)
+
+            monkeypatch.setattr(runner, "wake", record_wake)
+            await stage("moot.cancelSession", sessionId=session)
+            assert (session, True) in wakes
+
+    run_with_deadline(work())
+
+
 @pytest.mark.parametrize(
     ("name", "given"),
     [

@@ -411,6 +411,18 @@ def test_a_provider_is_sent_no_lengths_and_a_prompt_the_fields_with_their_values
     assert "必填：position, text" in describe_schema(SCHEMA, {}, "zh")
 
 
+def test_choices_of_every_script_reach_a_model_as_they_are_written() -> None:
+    """M-1: a model that reads \\u escapes answers with them, or not at all."""
+    schema = {
+        "type": "object",
+        "properties": {"choice": {"enum": ["推迟", "naïve"]}, "sure": {"const": "是"}},
+    }
+    shape = describe_schema(schema, {}, "zh")
+    assert '"choice": "推迟" | "naïve"' in shape
+    assert '"sure": "是"' in shape
+    assert "没有" in describe_schema({"type": "string", "description": "没有"}, {}, "zh")
+
+
 def test_half_a_sentence_of_a_cut_off_answer_is_no_text() -> None:
     """M-2: what was cut off before its first sentence ended is asked for again; whole sentences count."""
     half: list[object] = [
