@@ -1,6 +1,6 @@
 # make run   set everything up and hold a meeting; TOPIC="…" for a question of yours
 # make test  set everything up and run every check
-# make quick while you work: style, types, and the unit tests that are nearest to what you changed
+# make quick while you work: style, types, and the tests that are nearest to what you changed
 
 PYTHON ?= python3
 VENV := .venv

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from checks.nearest_tests import ROOT, choose_tests, name_module
+from checks.nearest_tests import ROOT, choose_tests, find_by_words
 
 SOURCE = ROOT / "src" / "moothall"
 STAGE_SECONDS = 420
@@ -185,7 +185,10 @@ def try_mutation(mutation: Mutation, source: str) -> str:
     nearest = choose_tests([mutation.path], NEAREST)[:MAX_NEAREST]
     wider = [
         path
-        for path in (*find_by_words(mutation.path), *choose_tests([mutation.path], WIDER))
+        for path in (
+            *find_by_words(mutation.path, WIDER)[: MAX_WIDER // 2],
+            *choose_tests([mutation.path], WIDER),
+        )
         if path not in nearest
     ]
     for name, tests in (("nearest", nearest), ("wider", list(dict.fromkeys(wider))[:MAX_WIDER])):
@@ -199,19 +202,6 @@ def try_mutation(mutation: Mutation, source: str) -> str:
         if failed and not run_tests(failed):
             return f"found by the {name} tests"
     return "survives"
-
-
-def find_by_words(path: Path) -> list[Path]:
-    """The tests of commands and calls whose names have a word of the module's: they import nothing of what they test."""
-    module = name_module(path) or ""
-    words = {word for part in module.split(".")[2:] for word in part.split("_") if len(word) > 3}
-    tests = [test for folder in WIDER for test in sorted((ROOT / folder).glob("test_*.py"))]
-    # By their first letters: "invite" is tested with "invitations".
-    stems = {word[:5] for word in words}
-    shared = {test: len({word[:5] for word in test.stem.split("_")} & stems) for test in tests}
-    return sorted(
-        (test for test, count in shared.items() if count), key=lambda test: -shared[test]
-    )[: MAX_WIDER // 2]
 
 
 def run_tests(tests: Sequence[str]) -> tuple[str, ...]:

@@ -1,14 +1,17 @@
 """Find the tests that are nearest to a change, by imports: python -m checks.nearest_tests [--run] [FILE …]
 
-Without files it looks at what differs from the main branch. The unit tests that import a changed module come first; where none
-does, those that import a module that imports it, and so on. `--run` runs them; files of long
-property tests only if they changed themselves.
+Without files it looks at what differs from the main branch. The unit tests that import or name a changed module come first, then
+those that import a module that imports it, and so on. Where fewer than two name it, tests of integration that do follow, then those
+of acceptance whose names share a word with it. `--run` runs them, the wider ones for a minute at most; files of long property
+tests only if they changed themselves.
 """
 
 import ast
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +22,13 @@ PACKAGES = {"moothall": ROOT / "src", "moothall_testkit": ROOT / "testkit/src", 
 MAX_FILES = 8
 """Of the tests of one run: a quick answer, not a whole one."""
 MAX_DISTANCE = 4
+UNIT = ("tests/unit",)
+WIDER = (("tests/integration", "tests/conformance"), ("tests/acceptance", "tests/docs"))
+"""Where a module is looked for that fewer than two unit tests name, in this order."""
+ENOUGH = 2
+MAX_WIDER = 3
+WIDER_SECONDS = 60
+RUN = ("-m", "pytest", "-q", "-x", "-n", "2", "--dist", "worksteal", "--durations=3")
 
 
 def main() -> int:
@@ -26,20 +36,104 @@ def main() -> int:
     changed = [ROOT / word for word in words if not word.startswith("--")] or list(
         list_changed_files()
     )
-    chosen = [
-        path
-        for path in choose_tests(changed, ("tests/unit",))
-        if path in changed or not path.stem.endswith("_properties")
-    ]
-    chosen = chosen[:MAX_FILES]
-    names = [str(path.relative_to(ROOT)) for path in chosen]
-    print("\n".join(names) if names else "no unit test is near to what changed")
-    if "--run" not in words or not names:
+    units = [str(path.relative_to(ROOT)) for path in choose_units(changed)]
+    wider = [str(path.relative_to(ROOT)) for path in choose_wider(changed)]
+    print("\n".join([*units, *wider]) or "no test is near to what changed")
+    if "--run" not in words:
         return 0
-    options = ("-q", "-x", "-n", "2", "--dist", "worksteal", "--durations=3")
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *names], cwd=ROOT, check=False
-    ).returncode
+    if units:
+        done = subprocess.run([sys.executable, *RUN, *units], cwd=ROOT, check=False)
+        if done.returncode:
+            return done.returncode
+    return run_for_a_while(wider) if wider else 0
+
+
+def run_for_a_while(names: list[str]) -> int:
+    """Run tests until they end or the time is over; only a test that failed until then is a failure."""
+    running = subprocess.Popen([sys.executable, *RUN, *names], cwd=ROOT)
+    try:
+        return running.wait(WIDER_SECONDS)
+    except subprocess.TimeoutExpired:
+        # As by Ctrl-C: what the tests started is ended by them.
+        running.send_signal(signal.SIGINT)
+        running.wait()
+    print(f"stopped after {WIDER_SECONDS} seconds: {' '.join(names)}")
+    return 0
+
+
+def choose_units(changed: Sequence[Path]) -> list[Path]:
+    """The unit tests that name what changed, then those that are near by imports."""
+    chosen = [path for path in changed if is_unit_test(path)]
+    for path in changed:
+        chosen += list_naming_tests(path, UNIT)
+    chosen += choose_tests(changed, UNIT)
+    return [
+        path
+        for path in dict.fromkeys(chosen)
+        if path in changed or not path.stem.endswith("_properties")
+    ][:MAX_FILES]
+
+
+def is_unit_test(path: Path) -> bool:
+    return path.stem.startswith("test_") and path.is_relative_to(ROOT / UNIT[0])
+
+
+def choose_wider(changed: Sequence[Path]) -> list[Path]:
+    """Wider tests of the modules that fewer than two unit tests name."""
+    chosen: list[Path] = []
+    for path in changed:
+        known = list_naming_tests(path, UNIT)
+        for folders in WIDER:
+            if len(known) < ENOUGH and not is_unit_test(path):
+                wider = [*list_naming_tests(path, folders), *find_by_words(path, folders)]
+                wider = list(dict.fromkeys(wider))[:ENOUGH]
+                known += wider
+                chosen += wider
+    return list(dict.fromkeys(chosen))[:MAX_WIDER]
+
+
+def list_naming_tests(path: Path, folders: tuple[str, ...]) -> list[Path]:
+    """The tests that import a module, or say its name; those first that import least."""
+    module = name_module(path)
+    if module is None:
+        return []
+    importers, graph = build_importers().get(module, set()), build_imports()
+    words = find_telling_words(module)
+    naming: list[tuple[bool, int, str]] = []
+    for test, targets in graph.items():
+        if is_test_in(test, folders):
+            is_importer = test in importers
+            if is_importer or words <= list_words(test):
+                naming.append((not is_importer, len(targets), test))
+    return [locate_module(test) for _, _, test in sorted(naming)]
+
+
+def find_telling_words(module: str) -> set[str]:
+    """What a test that is about a module says: its name, and where that is one plain word, its folder's too."""
+    *_, folder, name = ("", *module.split("."))
+    if "_" in name:
+        return {name}
+    return {folder, name}
+
+
+@cache
+def list_words(test: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", locate_module(test).read_text(encoding="utf-8")))
+
+
+def find_by_words(path: Path, folders: tuple[str, ...]) -> list[Path]:
+    """The tests of commands and calls whose names have a word of the module's: they import nothing of what they test."""
+    module = name_module(path) or ""
+    words = {word for part in module.split(".")[2:] for word in part.split("_") if len(word) > 3}
+    # By their first letters: "invite" is tested with "invitations".
+    stems = {word[:5] for word in words}
+    shared: dict[Path, int] = {}
+    for folder in folders:
+        for test in sorted((ROOT / folder).glob("test_*.py")):
+            count = len({word[:5] for word in test.stem.split("_")} & stems)
+            if count:
+                shared[test] = count
+    return sorted(shared, key=lambda test: -shared[test])
 
 
 def list_changed_files() -> Iterator[Path]:
