@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from moothall.domain.ids import SeatId, SessionId
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
-from moothall.scoring.strength import Strength, rate_strength
+from moothall.scoring.strength import SURE_SUPPORT, Strength, rate_strength
 
 AGREED = Decision(
     session=SessionId("s"),
@@ -29,6 +29,8 @@ REPORTED = Dissent(seat=None, kind="reported", text="Not all agreed.")
 NO_VOTE = replace(AGREED, support=None, turnout=None, confidence=None, confidence_from=None)
 
 RULE: list[tuple[Decision, Strength, str]] = [
+    (replace(AGREED, support=SURE_SUPPORT), "strong", "agreed"),
+    (replace(AGREED, support=SURE_SUPPORT - 0.01), "fair", "not_all_sure"),
     (replace(AGREED, decision=None), "none", "undecided"),
     (replace(AGREED, support=0.49), "overruled", "opposed"),
     (replace(AGREED, support=0.5), "disputed", "narrow"),
