@@ -458,6 +458,13 @@ def test_the_terminal_shows_the_decision_in_short() -> None:
     ]
 
 
+def test_a_phase_in_which_nothing_was_said_says_so_once_it_is_over() -> None:
+    """D-12: while seats may still speak, nothing is said about it."""
+    held = debate(build_seat("ada"), build_mailbox_seat("bob"))
+    assert "Nothing was said." not in render_minutes(held.timeline)
+    assert "Nothing was said." in render_minutes(held.put(SessionCancelled()).timeline)
+
+
 def test_the_terminal_shows_who_is_waited_for_and_nothing_that_is_sealed() -> None:
     """D-19"""
     held = debate(build_seat("ada"), build_mailbox_seat("bob")).says(

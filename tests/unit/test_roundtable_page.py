@@ -297,6 +297,8 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
         .lose_seat()
     )
     assert "<dt>Awaited</dt><dd>ada</dd>" in _page(held.timeline)
+    first = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.")
+    assert _page(first.timeline).count("<dt>Awaited</dt>") == 1
     assert "<li>moderator was asked for the minutes and failed twice</li>" in _page(held.timeline)
     written = (
         ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
