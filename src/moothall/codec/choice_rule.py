@@ -18,6 +18,7 @@ from typing import Final
 
 from moothall.domain.person import PersonChoice
 from moothall.domain.safe_text import compile_late
+from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import (
     BARE_WORDS,
@@ -80,8 +81,6 @@ _HAN: Final = compile_late(r"[\u3400-\u9fff]")
 _PICTURE: Final = compile_late(r"[\u2190-\u2bff\U0001f000-\U0001faff]")
 _FOREIGN: Final = compile_late(r"[^\W\d_a-z\u3400-\u9fff]")
 _QUOTED: Final = compile_late(r"[\"“”„«»「」『』]")
-_MARKUP: Final = compile_late(r"```\w*|[*_`|\[\]<>]+|^#+\s|^[ \t]{0,8}[-•]\s", re.MULTILINE)
-_SIMPLIFIED: Final = str.maketrans(*CLAUSE_WORDS["simplified"])
 _LABEL: Final = compile_late(
     r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL
 )
@@ -492,16 +491,6 @@ def _build_word_pattern(word: str) -> str:
     before = r"(?<![a-z0-9_'])" if word[0].isascii() else ""
     after = r"(?![a-z0-9_'])" if word[-1].isascii() else ""
     return f"{before}{escaped}{after}"
-
-
-def fold_text(text: str) -> str:
-    """Return a text in the form in which it is compared: one width, lower case, simplified, without markup."""
-    folded = text.casefold()
-    if not text.isascii():
-        folded = (
-            unicodedata.normalize("NFKC", text).casefold().replace("’", "'").translate(_SIMPLIFIED)
-        )
-    return _MARKUP.sub(" ", folded).strip()
 
 
 def _strip_marks(text: str) -> str:

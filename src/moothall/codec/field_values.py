@@ -25,15 +25,13 @@ from moothall.codec.choice_rule import (
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Schema
 from moothall.domain.safe_text import compile_late, one_line
+from moothall.domain.text.numerals import parse_number_words
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import (
-    CHINESE_DIGITS,
     CHOICE_WORDS,
     DEGREES,
     EMPTY_WORDS,
-    ONES,
     PATTERNS,
-    TENS,
 )
 from moothall.errors import BadAnswer
 
@@ -403,43 +401,7 @@ def _divide_percent(number: float, text: str) -> float:
 
 
 def _read_spelled(text: str) -> float | None:
-    """Return a number in words: "three", "eighty-five percent", "zero point eight", "三"."""
-    plain = normalize_label(text).strip(" .。#第条号")
-    words = [each for each in re.split(r"[\s-]+", plain) if each not in {"percent", "line"}]
-    if len(words) == 1 and words[0] in CHINESE_DIGITS and len(words[0]) == 1:
-        return float(CHINESE_DIGITS.index(words[0]))
-    if "point" in words:
-        at = words.index("point")
-        whole, digits = _add_words(words[:at]), _join_digits(words[at + 1 :])
-        if whole is None or not digits:
-            return None
-        return float(f"{whole}.{digits}")
-    total = _add_words(words)
-    if total is None:
-        return None
-    return float(total)
-
-
-def _join_digits(words: Sequence[str]) -> str:
-    """Return the digits that words spell, each of them one; empty if one is none."""
-    digits = ""
-    for word in words:
-        digit = _add_words([word])
-        if digit is None or digit > 9:
-            return ""
-        digits += str(digit)
-    return digits
-
-
-def _add_words(words: Sequence[str]) -> int | None:
-    if not 1 <= len(words) <= 2:
-        return None
-    total = 0
-    for word in words:
-        if word in ONES:
-            total += ONES.index(word)
-        elif word in TENS:
-            total += 10 * (TENS.index(word) + 2)
-        else:
-            return None
-    return total
+    """Return a number in words: "three", "eighty-five percent", "line three", "第三条", "百分之八十"."""
+    plain = normalize_label(text).strip(" .。#第条号").removeprefix("百分之")
+    words = [each for each in plain.split() if each not in {"percent", "line"}]
+    return parse_number_words(" ".join(words))

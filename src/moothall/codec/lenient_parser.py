@@ -18,7 +18,6 @@ from moothall.codec import field_values as values
 from moothall.codec.choice_rule import (
     PositionRead,
     build_choices,
-    fold_text,
     is_plain_name,
     is_sentence,
 )
@@ -33,6 +32,7 @@ from moothall.codec.json_text import (
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, ReadWord, Schema, UnreadItem
 from moothall.domain.safe_text import compile_late
+from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer

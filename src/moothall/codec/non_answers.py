@@ -14,7 +14,6 @@ from moothall.codec.choice_rule import (
     POSITIONS,
     apply_rule,
     build_choices,
-    fold_text,
     is_silent,
     names_choice,
     split_sentences,
@@ -24,6 +23,7 @@ from moothall.domain.effects import AnswerRules, Brief, Schema
 from moothall.domain.either_or import is_yes_or_no
 from moothall.domain.person import PersonChoice
 from moothall.domain.safe_text import FENCE, compile_late
+from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import MAX_LABEL_LENGTH, extract_choice, normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import AnswerRefused, BadAnswer

@@ -46,9 +46,6 @@ DEGREES: Final[dict[str, float]] = {
     word: row["share"] for row in _TABLES["degrees"] for word in row["words"]
 }
 """The share that a word stands for."""
-ONES: Final[tuple[str, ...]] = tuple(_TABLES["words"]["ones"])
-TENS: Final[tuple[str, ...]] = tuple(_TABLES["words"]["tens"])
-CHINESE_DIGITS: Final[str] = _TABLES["words"]["chinese_digits"]
 
 
 def _join_pattern(name: str) -> str:

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late
+from moothall.domain.text.signs import simplify_han
 from moothall.scoring.phrases import stem
 
 
@@ -27,9 +28,6 @@ def _read_words(name: str) -> str:
     return (files(__package__) / f"{name}.txt").read_text(encoding="utf-8")
 
 
-# Pairs: the traditional character, then the simplified one.
-_PAIRS: Final = "".join(_read_words("traditional_characters").split())
-_FOLDED: Final = str.maketrans(dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True)))
 # Scripts without spaces, or, like Korean, with particles attached to words: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -57,11 +55,6 @@ _FRAME: Final = compile_late(
 )
 MAX_TOPIC_SCANNED: Final = 2_000
 """How many characters of a topic say what it is about."""
-
-
-def fold_han(text: str) -> str:
-    """Return the text with traditional characters replaced one by one; its length does not change."""
-    return text.translate(_FOLDED)
 
 
 class TermSpan(NamedTuple):
@@ -96,7 +89,7 @@ def strip_question(topic: str) -> str:
 
 
 def _normalize_text(text: str) -> str:
-    return fold_han(unicodedata.normalize("NFKC", text).casefold())
+    return simplify_han(unicodedata.normalize("NFKC", text).casefold())
 
 
 def _split_pieces(text: str) -> list[str]:
@@ -137,7 +130,7 @@ class Alternatives(NamedTuple):
 
 def find_alternatives(query: str) -> list[Alternatives]:
     """Return the words of a query for which there are others."""
-    text = " ".join(fold_han(unicodedata.normalize("NFKC", query).casefold()).split())
+    text = " ".join(simplify_han(unicodedata.normalize("NFKC", query).casefold()).split())
     groups, alternatives = _build_groups(), dict[tuple[str, ...], Alternatives]()
     for word in _find_words(text, groups):
         own = extract_query_terms(word)

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from moothall.domain.safe_text import compile_late
+from moothall.domain.text.numerals import CHINESE_SIGNS, parse_chinese, parse_english
 
 
 @lru_cache(maxsize=65_536)
@@ -82,16 +83,9 @@ MAX_WORD_LENGTH: Final = max(
 )
 
 
-# From two on: "one" and "一" are mostly articles, not numbers.
-_SMALL: Final = "two three four five six seven eight nine ten eleven twelve"
-_ROUND: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ENGLISH: Final = {word: str(value) for value, word in enumerate(_SMALL.split(), start=2)} | {
-    word: str(10 * value) for value, word in enumerate(_ROUND.split(), start=2)
-}
-_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
-_TENS: Final = {"十": 10, "百": 100, "千": 1_000}
-_MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
-_NUMBER: Final = compile_late(r"\d+(?:\.\d+)?|[a-z]+|[零一二两三四五六七八九十百千万亿]+")
+_NUMBER: Final = compile_late(rf"\d+(?:\.\d+)?|[a-z]+|[{CHINESE_SIGNS}]+")
+_ARTICLES: Final = frozenset({"zero", "one"})
+"""Words for numbers that mostly are none."""
 _EMPTY: Final = frozenset({"一", "千万", "万一", "百", "千", "万", "亿", "零"})
 """Chinese words that look like numbers and mostly are not ("in case", "by all means")."""
 
@@ -102,32 +96,12 @@ def find_numbers(text: str) -> Iterator[str]:
         piece = match.group()
         if piece[0].isdigit():
             yield piece.rstrip("0").rstrip(".") if "." in piece else piece.lstrip("0") or "0"
-        elif piece in _ENGLISH:
-            yield _ENGLISH[piece]
-        elif not piece.isascii() and piece not in _EMPTY:
-            yield str(_parse_chinese(piece))
-
-
-def _parse_chinese(numeral: str) -> int:
-    whole = section = digit = 0
-    for sign in numeral:
-        if sign in _DIGITS:
-            digit = _DIGITS[sign]
-        elif sign in _TENS:
-            # A unit without a digit before it counts once: 十 is 10, 十五 is 15.
-            count = digit or 1
-            section += count * _TENS[sign]
-            digit = 0
-        else:
-            # 亿 (10⁸) multiplies everything read so far (一万亿), 万 (10⁴) only what stands after it (一亿二千万).
-            read = section + digit or (0 if whole else 1)
-            whole = (
-                (whole + read) * _MYRIADS[sign]
-                if whole < _MYRIADS[sign]
-                else whole + read * _MYRIADS[sign]
-            )
-            section = digit = 0
-    return whole + section + digit
+        elif piece.isascii():
+            value = None if piece in _ARTICLES else parse_english([piece])
+            if value is not None:
+                yield str(value)
+        elif piece not in _EMPTY:
+            yield str(parse_chinese(piece))
 
 
 REACH: Final = 4

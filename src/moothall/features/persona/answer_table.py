@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, get_args
 
-from moothall.codec.choice_rule import fold_text, is_plain_name, is_silent, split_clauses
+from moothall.codec.choice_rule import is_plain_name, is_silent, split_clauses
 from moothall.codec.field_values import read_flag, read_share
 from moothall.codec.schemas import allow_choice
+from moothall.domain.text.signs import fold_text
 from moothall.domain.vocabulary import DEGREES
 from moothall.features.persona import facts
 from moothall.features.persona.state import MAX_INPUTS, Meeting, list_joint_bidders
