@@ -107,6 +107,20 @@ class AnswerRefused(BadAnswer):
     loss = "refused"
 
 
+class UnclearChoice(BadAnswer):
+    """An answer that makes no choice plainly: its seat is asked which one it meant."""
+
+    def __init__(
+        self, sentence: str, *, field: str, choices: tuple[str, ...], words: str, raw: object = None
+    ) -> None:
+        """`field` is the path of the choice in the answer `raw`, and `words` is what was said in its place."""
+        super().__init__(sentence)
+        self.field = field
+        self.choices = choices
+        self.words = words
+        self.raw = raw
+
+
 class BadImport(CallerError): ...
 
 

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from moothall.domain.ids import SeatId as SeatId
     from moothall.domain.ids import SessionId as SessionId
     from moothall.domain.ids import ask_id as ask_id
+    from moothall.domain.ids import find_asked_seat as find_asked_seat
     from moothall.domain.ids import parse_seat_id as parse_seat_id
     from moothall.domain.ids import parse_session_id as parse_session_id
     from moothall.domain.person import CONDITION as CONDITION
@@ -218,7 +219,7 @@ domain.either_or: names_nothing
 domain.facts: AsksSent BudgetExhausted CloseCalled Closed Entry Fact FamilyStated InputGiven
 domain.facts: Language Loss Opened Reply SeatLost SeatsSwapped SessionCancelled SessionForked
 domain.facts: SessionParked SessionResumed add_kind
-domain.ids: AskId SeatId SessionId USER ask_id parse_seat_id parse_session_id
+domain.ids: AskId SeatId SessionId USER ask_id find_asked_seat parse_seat_id parse_session_id
 domain.person: Answers CONDITION PersonAsk PersonChoice PersonCommand PersonStep WHY build_key
 domain.replace: copy_fields fast_replace
 domain.roster: Seat validate_seats

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.test_gate_verdicts import APPROVALS, NEITHER, REJECTIONS
 
 from moothall.app.moot import Moot
+from moothall.codec.ask_back import WHICH
 from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, Reply, SeatLost
@@ -172,13 +173,18 @@ def test_no_explorer_is_asked_for_what_code_knows_or_degraded_over_it() -> None:
 
 
 class CarelessGate(CarelessModel):
-    """Judges in careless words; `meant` is what each of its answers says to a careful reader, None for what says nothing."""
+    """Judges in careless words, and says what it meant where it is asked.
+
+    `meant` is what each of its answers says to a careful reader, None for what says nothing.
+    """
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.meant: dict[str, list[str | None]] = {}
 
     def write(self, brief: Brief, random: Random) -> str:
+        if brief.form.kind == WHICH:
+            return self.meant[brief.ask.id][-1] or "unclear"
         if "verdict" not in get_own_schema(brief).get("properties", {}):
             return super().write(brief, random)
         text, verdict = random.choice(
@@ -203,7 +209,7 @@ def test_the_gates_of_the_shipped_pipeline_open_only_on_approval(
         verdicts, ended_by = asyncio.run(_run_contest(language, seed, minds, tmp_path))
         meant = {ask: answers for mind in minds.values() for ask, answers in mind.meant.items()}
         for ask, verdict in verdicts.items():
-            # The first of its two answers that says something is the one that counts.
+            # The first of its answers that says something is the one that counts.
             assert verdict == next(each for each in meant[ask] if each is not None), meant[ask]
         approved = sum(verdict == "APPROVED" for verdict in verdicts.values())
         opened += approved

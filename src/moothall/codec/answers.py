@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import ValidationError
@@ -18,7 +19,7 @@ from moothall.domain.consult import MAX_PREFACE_LENGTH
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply, list_worded_choices
 from moothall.domain.safe_text import compile_late, fix_surrogates, one_line
-from moothall.errors import BadAnswer
+from moothall.errors import BadAnswer, UnclearChoice
 
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
 _TAG = (
@@ -75,27 +76,52 @@ class Reading:
     mends: tuple[str, ...] = ()
 
 
-def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> Reading:
-    """Read an answer to a brief (text, decoded JSON, or a value of its shape); raises BadAnswer with what was expected.
+def read_answer(
+    rules: AnswerRules,
+    raw: object,
+    *,
+    is_strict: bool = False,
+    settled: Mapping[str, str] = MappingProxyType({}),
+) -> Reading:
+    """Read an answer to a brief (text, decoded JSON, or a value of its shape).
+
+    Raises BadAnswer with what was expected; where it makes a choice that is not plain, UnclearChoice. `settled` is what its
+    seat said to that question, by the path of the choice.
 
     With `is_strict` nothing is left out: the sender learns what is wrong, by the brief's own check of the state, and can
     send it again. For that no prompt is needed.
     """
+    try:
+        return _read(rules, raw, settled, is_strict=is_strict)
+    except UnclearChoice as unclear:
+        unclear.raw = raw
+        raise
+
+
+def _read(
+    rules: AnswerRules, raw: object, settled: Mapping[str, str], *, is_strict: bool
+) -> Reading:
     if is_strict or not isinstance(rules, Brief):
         schema = build_schema(rules.form.shape)
     else:
         schema = get_own_schema(rules)
     said, notes = raw, list[str]()
     is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
-    if not isinstance(raw, rules.form.shape):
-        said, notes = _parse(rules, raw, schema, is_strict=is_strict)
-    if rules.reading == "strict" and not is_confirmed and (worded := list_worded_choices(notes)):
-        raise BadAnswer(
-            f"a choice must be named here, not taken from a sentence ({worded[0].partition(' ')[2]})"
-        )
+    if isinstance(raw, rules.form.shape):
+        said = _settle_fields(raw, settled)
+    else:
+        said, notes = _parse(rules, raw, schema, settled, is_strict=is_strict)
+    if rules.reading == "strict" and not is_confirmed:
+        _refuse_worded(notes, _list_allowed_words(schema))
     check_refusal(said, rules.form.asides)
     if not (isinstance(raw, WordedAnswer) and raw.is_one_text):
-        check_sides(said, filled=rules.fills, options=rules.options)
+        check_sides(
+            said,
+            filled=rules.fills,
+            settled=settled,
+            options=rules.options,
+            allowed=_list_allowed_words(schema),
+        )
     more: Sequence[str] = ()
     if isinstance(said, rules.form.shape):
         if isinstance(rules, Brief):
@@ -107,19 +133,58 @@ def read_answer(rules: AnswerRules, raw: object, *, is_strict: bool = False) -> 
     return Reading(said, (*notes, *more))
 
 
+def _refuse_worded(notes: Sequence[str], allowed: Mapping[str, Sequence[str]]) -> None:
+    """Raises BadAnswer, and UnclearChoice where its choices are known, if a choice was taken from a sentence."""
+    worded = list_worded_choices(notes)
+    if not worded:
+        return
+    words = worded[0].partition(" ")[2]
+    fault = f"a choice must be named here, not taken from a sentence ({words})"
+    field = words.partition(" ")[0]
+    if field not in allowed:
+        raise BadAnswer(fault)
+    raise UnclearChoice(fault, field=field, choices=tuple(allowed[field]), words=words)
+
+
 def parse_answer(form: AnswerForm, raw: object) -> object:
     """Parse a raw answer by its form alone, whatever was asked; raises BadAnswer with what was expected."""
-    return _parse(AnswerRules(form=form), raw, build_schema(form.shape), is_strict=True)[0]
+    return _parse(AnswerRules(form=form), raw, build_schema(form.shape), {}, is_strict=True)[0]
+
+
+def _settle_fields(said: object, settled: Mapping[str, str]) -> object:
+    """Return an answer in its shape with what its seat said it meant."""
+    if not settled:
+        return said
+    known = {each.name for each in fields(said)}  # type: ignore[arg-type]  # a shape is a dataclass
+    changes = {name: value for name, value in settled.items() if name in known}
+    return replace(said, **changes)  # type: ignore[type-var]
+
+
+def _list_allowed_words(schema: Schema) -> dict[str, Sequence[str]]:
+    """Return the words that each field may be, where its schema lists them."""
+    allowed: dict[str, Sequence[str]] = {}
+    for name, each in schema.get("properties", {}).items():
+        words: list[object] = []
+        for form in each.get("anyOf", (each,)):
+            words += form.get("enum", ())
+        if words and all(isinstance(word, str) for word in words):
+            allowed[name] = [*map(str, words)]
+    return allowed
 
 
 def _parse(
-    rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool
+    rules: AnswerRules,
+    raw: object,
+    schema: Schema,
+    settled: Mapping[str, str],
+    *,
+    is_strict: bool,
 ) -> tuple[object, list[str]]:
     form, fills, options = rules.form, rules.fills, rules.options
     if isinstance(raw, WordedAnswer):
         said, notes = raw.fields, list[str]()
         if not isinstance(said, form.shape):
-            said, notes = _parse(rules, said, schema, is_strict=is_strict)
+            said, notes = _parse(rules, said, schema, settled, is_strict=is_strict)
         words = [f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words]
         return said, notes + words
     if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
@@ -142,6 +207,7 @@ def _parse(
         readers=dict(form.readers),
         keeps_unread=form.keep_unread is not None,
         options=options,
+        settled=settled,
     )
     notes = parser.notes
     text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
@@ -155,7 +221,8 @@ def _parse(
                 value = parser.parse_text(text)
             if form.form == "json" and isinstance(value, dict) and "}" in text:
                 end = "\n".join(split_clauses(text.rpartition("}")[2]))
-                check_beside(value, "the end", end, options)
+                labels = {name: each for name, each in value.items() if name not in settled}
+                check_beside(labels, "the end", end, options, _list_allowed_words(schema))
         else:
             value = parser.normalize(raw)
     except BadAnswer:
@@ -278,9 +345,13 @@ def _read_text(form: AnswerForm, text: str, parser: LenientParser) -> object:
         if given is not None:
             return given
     allowed = build_schema(form.shape)["properties"][first].get("enum", ())
+    if first in parser.settled:
+        return {first: parser.settled[first], "content": text}
     if allowed and is_sentence(text, build_choices(tuple(allowed))):
         parser.notes.append(f"words {first} {show_value(text)}")
     try:
         return get_adapter(form.shape).dump_python(form.shape.from_text(text))  # type: ignore[attr-defined]  # it is a `FromText`
     except ValueError as cause:
-        raise BadAnswer(str(cause)) from cause
+        if not allowed:
+            raise BadAnswer(str(cause)) from cause
+        raise UnclearChoice(str(cause), field=first, choices=tuple(allowed), words=text) from cause

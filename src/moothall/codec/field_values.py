@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NoReturn
 
 from moothall.codec.choice_rule import (
     PositionRead,
@@ -33,7 +33,7 @@ from moothall.domain.vocabulary import (
     EMPTY_WORDS,
     PATTERNS,
 )
-from moothall.errors import BadAnswer
+from moothall.errors import BadAnswer, UnclearChoice
 
 MAX_CACHED_NAME_LENGTH: Final = 64
 _NO_LETTERS: Final = compile_late(r"[\W_]+")
@@ -151,9 +151,22 @@ def read_choice(allowed: Sequence[object], value: object, path: str, notes: Read
             code = "words"
     if chosen is None:
         shown = ", ".join(str(each) for each in allowed[:12]) or "none"
-        raise BadAnswer(f"{path}: expected one of: {shown} (given: {show_value(value)})")
+        fault = f"{path}: expected one of: {shown} (given: {show_value(value)})"
+        raise_unread_choice(fault, path, allowed, value)
     notes.add(code, path, value, chosen)
     return chosen
+
+
+def raise_unread_choice(
+    fault: str, path: str, allowed: Sequence[object], value: object
+) -> NoReturn:
+    """Raise UnclearChoice where words were said in place of a choice, and BadAnswer where there is nothing to ask about."""
+    is_said = isinstance(value, str) and bool(_NO_LETTERS.sub("", value))
+    if not is_said or len(allowed) < 2 or not all(isinstance(each, str) for each in allowed):
+        raise BadAnswer(fault)
+    raise UnclearChoice(
+        fault, field=path, choices=tuple(map(str, allowed)), words=str(value).strip()
+    )
 
 
 def are_integers(values: Iterable[object]) -> bool:

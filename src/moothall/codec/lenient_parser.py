@@ -31,11 +31,12 @@ from moothall.codec.json_text import (
 )
 from moothall.codec.non_answers import check_beside
 from moothall.domain.effects import InferField, ReadWord, Schema, UnreadItem
+from moothall.domain.facts import list_worded_choices
 from moothall.domain.safe_text import compile_late
 from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import PATTERNS
-from moothall.errors import BadAnswer
+from moothall.errors import BadAnswer, UnclearChoice
 
 MAX_DEPTH: Final = 8
 PASS: Final = "pass"  # noqa: S105 - a contribution that says nothing
@@ -75,6 +76,8 @@ class LenientParser:
     """Reads what people write in place of the listed words of a field."""
     keeps_unread: bool = False
     """Whether an item of a list that cannot be read is set apart, and the others count."""
+    settled: Mapping[str, str] = field(default_factory=dict)
+    """What its seat said it meant, by the path of the choice: that is not read again."""
     _unread: dict[str, list[UnreadItem]] = field(default_factory=dict)
     _notes: values.ReadingNotes = field(init=False)
 
@@ -184,7 +187,9 @@ class LenientParser:
         return said
 
     def _read_choice_in_words(self, name: str, allowed: Sequence[str], text: str) -> PositionRead:
-        """Return the choice in words without JSON, the only one without looking; raises BadAnswer."""
+        """Return the choice in words without JSON, the only one without looking; raises UnclearChoice."""
+        if name in self.settled:
+            return PositionRead(self.settled[name])
         if len(allowed) == 1:
             return PositionRead(allowed[0])
         option = values.find_allowed(text, allowed)
@@ -193,9 +198,10 @@ class LenientParser:
             self._notes.add("read", name, text, PASS)
             return PositionRead(PASS)
         if option is None:
-            raise BadAnswer(
+            fault = (
                 f"a JSON object was expected, or words that begin with one of: {', '.join(allowed)}"
             )
+            values.raise_unread_choice(fault, name, allowed, text)
         if is_sentence(text, build_choices(tuple(map(str, allowed)))):
             self._notes.add("words", name, text, option.value)
         return option
@@ -324,7 +330,9 @@ class LenientParser:
                     needed_value = read.get("choice") or needed_value
                     self._notes.add("missing", where)
                 if needed_value is values.NOT_GIVEN:
-                    raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
+                    needed_value = self.settled.get(where, values.NOT_GIVEN)
+                if needed_value is values.NOT_GIVEN:
+                    raise faults.get(name) or _explain_missing(where, fields[name], given, extra)
                 read[name] = needed_value
         self._add_condition(fields, given, read, path)
         words = next(
@@ -427,6 +435,9 @@ class LenientParser:
             if name not in given:
                 continue
             where = values.join_path(path, name)
+            if where in self.settled:
+                read[name] = self.settled[where]
+                continue
             says_none = name == _CONDITION and PATTERNS["no_condition"].fullmatch(
                 fold_text(str(given[name]))
             )
@@ -483,9 +494,10 @@ class LenientParser:
             except BadAnswer:
                 self._notes.drop_after(before)
                 continue
+            is_worded = bool(list_worded_choices(self.notes[before:]))
             self._notes.drop_after(before)
             del extra[key]
-            self._notes.add("read", where, f"{key}: {each}")
+            self._notes.add("words" if is_worded else "read", where, f"{key}: {each}")
             return value
         if field.get("type") != "array" or given is not None:
             return values.NOT_GIVEN
@@ -571,6 +583,20 @@ class LenientParser:
                         fields[_CONDITION], choice.condition, where, self._notes
                     )
                     return
+
+
+def _explain_missing(
+    where: str, field: Schema, given: Mapping[str, object], extra: Mapping[str, object]
+) -> BadAnswer:
+    """Return what is wrong where a needed field is missing: a choice is asked for where there are words to ask about."""
+    fault = f"{where}: it is needed, and missing"
+    said = {
+        name: value for name, value in {**given, **extra}.items() if values.says_something(value)
+    }
+    if not said or not _is_choice_of_words(field):
+        return BadAnswer(fault)
+    words = "\n".join(f"{name}: {value}" for name, value in said.items())
+    return UnclearChoice(fault, field=where, choices=tuple(field["enum"]), words=words)
 
 
 def _list_allowed(schema: Schema) -> list[object]:

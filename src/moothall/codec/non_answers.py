@@ -8,7 +8,8 @@ may begin with an apology. What is declined must be the answer itself ("I can't 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Final, TypeVar
+from types import MappingProxyType
+from typing import Final, NoReturn, TypeVar
 
 from moothall.codec.choice_rule import (
     POSITIONS,
@@ -26,7 +27,7 @@ from moothall.domain.safe_text import FENCE, compile_late
 from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import MAX_LABEL_LENGTH, extract_choice, normalize_label
 from moothall.domain.vocabulary import PATTERNS
-from moothall.errors import AnswerRefused, BadAnswer
+from moothall.errors import AnswerRefused, BadAnswer, UnclearChoice
 
 T = TypeVar("T")
 
@@ -247,11 +248,18 @@ _NOT_SAID: Final = frozenset({"condition", "choice", "due"})
 
 
 def check_sides(
-    said: object, depth: int = 0, *, filled: Container[str] = (), options: tuple[str, ...] = ()
+    said: object,
+    depth: int = 0,
+    *,
+    filled: Container[str] = (),
+    settled: Container[str] = (),
+    options: tuple[str, ...] = (),
+    allowed: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> None:
-    """Raises BadAnswer when a text makes another choice than the label that stands beside it: which of the two is meant?
+    """Raises UnclearChoice when a text makes another choice than the label that stands beside it: which of the two is meant?
 
-    What code has `filled` in is nobody's label. A `choice` is one of the `options`.
+    What code has `filled` in, or its seat has `settled`, is no label here. A `choice` is one of the `options`; `allowed` are
+    the words that each other label is one of. Where they are not known, it raises BadAnswer.
     """
     if isinstance(said, tuple):
         for each in said:
@@ -262,29 +270,52 @@ def check_sides(
     labels = {
         name: value
         for name, value in values.items()
-        if str(value) in _LABELS and name not in filled
+        if str(value) in _LABELS and name not in filled and name not in settled
     }
-    labels["choice"] = values.get("choice")
+    if "choice" not in settled:
+        labels["choice"] = values.get("choice")
     for name, value in values.items():
         if not isinstance(value, str):
             check_sides(value, depth + 1)
         elif name not in labels and name not in _NOT_SAID:
-            check_beside(labels, name, value, options)
-    check_beside(labels, "decision", getattr(values.get("decision"), "text", ""), options)
+            check_beside(labels, name, value, options, allowed)
+    decided = getattr(values.get("decision"), "text", "")
+    check_beside(labels, "decision", decided, options, allowed)
 
 
 def check_beside(
-    fields: Mapping[str, object], name: str, text: str, options: tuple[str, ...] = ()
+    fields: Mapping[str, object],
+    name: str,
+    text: str,
+    options: tuple[str, ...] = (),
+    allowed: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> None:
-    """Raises BadAnswer when a text makes another choice than a label among the fields beside it."""
+    """Raises UnclearChoice when a text makes another choice than a label among the fields beside it.
+
+    `allowed` are the words that each label is one of; where they are not known, it raises BadAnswer.
+    """
     for label, value in fields.items():
-        if str(value) in _LABELS:
-            _check_side(name, text, label=f"{label} = {value}", side=_LABELS[str(value)])
-    if options and isinstance(chosen := fields.get("choice"), str) and chosen:
+        if str(value) not in _LABELS:
+            continue
+        fault = _find_other_side(name, text, label=f"{label} = {value}", side=_LABELS[str(value)])
+        if fault:
+            words = f"{label}: {value}\n{name}: {text}"
+            _raise_unclear(fault, label, words, allowed.get(label, ()))
+    chosen = fields.get("choice")
+    if options and isinstance(chosen, str) and chosen:
         side = _find_option(options, chosen)
-        _check_side(
+        fault = _find_other_side(
             name, text, label=f"choice = {chosen}", side=side, choices=build_choices(options)
         )
+        if fault:
+            words = f"choice: {chosen}\n{name}: {text}"
+            _raise_unclear(fault, "choice", words, options)
+
+
+def _raise_unclear(fault: str, label: str, words: str, allowed: Sequence[str]) -> NoReturn:
+    if not allowed:
+        raise BadAnswer(fault)
+    raise UnclearChoice(fault, field=label, choices=tuple(allowed), words=words)
 
 
 def _find_option(options: tuple[str, ...], chosen: str) -> str:
@@ -312,20 +343,17 @@ def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:
     return ""
 
 
-def _check_side(
+def _find_other_side(
     name: str, text: str, *, label: str, side: str, choices: tuple[PersonChoice, ...] = POSITIONS
-) -> None:
+) -> str:
+    """Return how a text contradicts its label, as a question; empty where it does not."""
     # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
     short = [each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH]
     plain = [_fold_line(each) for each in short]
     if any(PATTERNS["taken_back"].fullmatch(each) for each in plain):
-        raise BadAnswer(
-            f"{label}, but {name} takes it back (given: {show_value(text)}): which of the two is meant?"
-        )
+        return f"{label}, but {name} takes it back (given: {show_value(text)}): which of the two is meant?"
     if side == "support" and any(PATTERNS["only_if"].fullmatch(each) for each in plain):
-        raise BadAnswer(
-            f"{label}, but {name} is a condition (given: {show_value(text)}): which of the two is meant?"
-        )
+        return f"{label}, but {name} is a condition (given: {show_value(text)}): which of the two is meant?"
     sentences = {each for each in short if len(short) == 1 or names_choice(each, choices)}
     # "On reflection: oppose" is read behind its first clause.
     tails = [_find_tail(each, choices) for each in sentences]
@@ -336,9 +364,8 @@ def _check_side(
     denied = _read_sides([_DENIED.sub(" ", each, 1) for each in sentences], choices)
     if (sides or denied & own) and not sides & own:
         other = " / ".join(sorted(sides)) or f"not {side}"
-        raise BadAnswer(
-            f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?"
-        )
+        return f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?"
+    return ""
 
 
 def _read_sides(sentences: Iterable[str], choices: tuple[PersonChoice, ...]) -> set[str]:

@@ -276,11 +276,18 @@ def _turn_choices(schema: Any, turn: int) -> Any:
     turned = {key: _turn_choices(value, turn) for key, value in schema.items() if key != "enum"}
     if "enum" in schema:
         words = schema["enum"]
-        at = 0
-        if 1 < len(words) <= MAX_SHOWN and all(isinstance(each, str) for each in words):
-            at = turn % len(words)
-        turned["enum"] = [*words[at:], *words[:at]]
+        if all(isinstance(each, str) for each in words):
+            words = turn_list(words, turn)
+        turned["enum"] = [*words]
     return turned
+
+
+def turn_list(words: Sequence[str], turn: int) -> Sequence[str]:
+    """Return the words of a choice turned in their circle; those of a long one stay."""
+    if not 1 < len(words) <= MAX_SHOWN:
+        return words
+    at = turn % len(words)
+    return (*words[at:], *words[:at])
 
 
 def build_correction(language: Language, complaint: str) -> str:

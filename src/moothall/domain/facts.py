@@ -153,12 +153,13 @@ class Reply(Fact):
 
 
 def list_worded_choices(corrections: Iterable[str]) -> list[str]:
-    """Return the notes on choices that were taken from a sentence, each with its words."""
-    return [
-        note for note in corrections if note.startswith("words ") and note != "words the answer"
-    ]
+    """Return the notes on choices that were taken from a sentence or asked back, each with its words."""
+    notes = [note for note in corrections if note.startswith(("words ", f"{MEANT} "))]
+    return [note for note in notes if note != "words the answer"]
 
 
+MEANT: Final = "meant"
+"""The note on a choice that its seat settled when it was asked which one it had meant, with its words."""
 ASKED_BACK: Final = "asked_back"
 """The note on an answer that was given when its seat was asked which one it means, with what it had said."""
 UNCOUNTED: Final = "uncounted"

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.codec.answers import build_reply
+from moothall.codec.answers import build_reply, read_answer
+from moothall.codec.ask_back import build_meant_note, build_small_ask, settle_choice
 from moothall.codec.non_answers import drop_choice_label, find_yes_or_no
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import find_cause, state_cause
@@ -18,7 +19,7 @@ from moothall.domain.roster import parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EngineContext, SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
-from moothall.errors import BadAnswer, MootError
+from moothall.errors import BadAnswer, MootError, UnclearChoice
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.ports.participant import (
     ASKED_IN,
@@ -30,6 +31,7 @@ from moothall.ports.participant import (
     Meter,
     NoAnswer,
     Participant,
+    UnclearAnswer,
 )
 
 log = logging.getLogger("moot")
@@ -39,6 +41,12 @@ Response = Answer | NoAnswer
 
 CANCELLED: Final = frozenset(("timeout", "withdrawn", "stopped"))
 """Why the run loop ends an ask, for the metrics."""
+
+OUT: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "rejected_key"))
+"""Losses that say nothing of what was said before."""
+
+MAX_SMALL_ASKS: Final = 3
+"""How many choices of one reply a seat is asked about."""
 
 BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
 """Losses that a pause of this process can cause: the seat is asked again, for the time that it has left."""
@@ -165,7 +173,7 @@ class Questions:
                 brief = replace(brief, tools=replace(brief.tools, session_uses=session_uses))
             while True:
                 before = pauses.look()
-                response = await participant.respond(brief, on_text)
+                response = await _respond(brief, participant, on_text)
                 # Its own deadline passed, or its connection broke, while this process stood still: that is not its silence.
                 if (
                     not isinstance(response, NoAnswer)
@@ -203,6 +211,75 @@ class Questions:
             waited = now - self._waiting.pop(ask, now)
             self._waited[ask] = self._waited.get(ask, 0.0) + waited
             counts.provider_wait_seconds += waited
+
+
+async def _respond(
+    brief: Brief, participant: Participant, on_text: Callable[[str], None]
+) -> Response:
+    """Return what a participant answers; one whose reply makes no choice plainly is asked which one it meant."""
+    try:
+        return await participant.respond(brief, on_text)
+    except UnclearChoice as unclear:
+        return await _ask_what_was_meant(brief, participant, unclear)
+
+
+async def _ask_what_was_meant(
+    brief: Brief, participant: Participant, first: UnclearChoice
+) -> Response:
+    """Ask which of the choices was meant, once for each choice that is not plain, and read the reply again by that."""
+    usage, model, origin = FREE, "", ""
+    if isinstance(first, UnclearAnswer):
+        usage, model, origin = first.usage, first.model, first.origin
+    settled: dict[str, str] = {}
+    notes: list[str] = []
+    unclear, raw = first, first.raw
+    while unclear.field not in settled and len(settled) < MAX_SMALL_ASKS:
+        meant, cost = await _put_small_ask(brief, participant, unclear)
+        usage += cost
+        if isinstance(meant, NoAnswer):
+            return replace(meant, usage=usage)
+        settled[unclear.field] = meant
+        notes.append(build_meant_note(unclear, meant))
+        try:
+            read = read_answer(brief, raw, settled=settled)
+        except UnclearChoice as another:
+            unclear = another
+            continue
+        except BadAnswer as fault:
+            return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
+        return Answer(
+            said=read.said,
+            corrections=(*read.mends, *notes),
+            usage=usage,
+            model=model,
+            origin=origin,
+        )
+    return NoAnswer(reason=unclear.loss, detail=str(unclear), usage=usage)
+
+
+async def _put_small_ask(
+    brief: Brief, participant: Participant, unclear: UnclearChoice
+) -> tuple[str | NoAnswer, Usage]:
+    """Return the choice that was meant, or the loss where none was, and what the question has cost."""
+    lost = NoAnswer(reason=unclear.loss, detail=str(unclear))
+    try:
+        reply = await participant.respond(build_small_ask(brief, unclear), _drop_text)
+    except UnclearAnswer as fault:
+        return lost, fault.usage
+    except (
+        Exception
+    ):  # a function that does not know the question: what it said first is what it is lost for
+        log.info("seat %r does not say which it meant", brief.seat.id, exc_info=True)
+        return lost, FREE
+    if isinstance(reply, NoAnswer):
+        # An outage is one of the second question, too: the seat is asked again once it is over.
+        return (reply if reply.reason in OUT else lost), reply.usage
+    meant = settle_choice(unclear, reply.said, reply.corrections)
+    return (meant or lost), reply.usage
+
+
+def _drop_text(text: str) -> None:
+    """Show nothing: what was said stands there already."""
 
 
 async def _ask_which_one(

@@ -506,6 +506,10 @@ class ParticipantPromptText(Texts):
     correction: str
     which_one: str
     or_one: str
+    which_meant: str
+    between_choices: str
+    one_of_these: str
+    which_words: str
     asked_back: str
     look_up: str
     looked_up: str

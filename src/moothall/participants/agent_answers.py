@@ -8,8 +8,8 @@ from moothall.codec.answers import read_answer
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
-from moothall.errors import BadAnswer
-from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.errors import BadAnswer, UnclearChoice
+from moothall.ports.participant import Answer, NoAnswer, OnText, UnclearAnswer
 
 ONE_CALL: Final = Usage(calls=1)
 
@@ -41,7 +41,10 @@ class AgentReply:
 async def ask_with_correction(
     brief: Brief, on_text: OnText, ask: Callable[[str], Awaitable[AgentReply]], origin: str = ""
 ) -> Answer | NoAnswer:
-    """Return the answer to a brief. `ask` gets what was wrong with the reply before, "" at first, and may raise AgentFault."""
+    """Return the answer to a brief. `ask` gets what was wrong with the reply before, "" at first, and may raise AgentFault.
+
+    Raises UnclearAnswer for a reply that makes no choice plainly.
+    """
     usage, fault = FREE, BadAnswer()
     for _ in range(2):
         try:
@@ -51,6 +54,8 @@ async def ask_with_correction(
         usage += reply.usage
         try:
             read = read_answer(brief, reply.text)
+        except UnclearChoice as unclear:
+            raise UnclearAnswer(unclear, usage, model=reply.model, origin=origin) from unclear
         except BadAnswer as cause:
             fault = cause
             continue

@@ -20,10 +20,11 @@ from moothall.domain.causes import state_cause
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import model_seed, random_unit
+from moothall.errors import UnclearChoice
 from moothall.participants.agent_answers import AgentReply, ask_with_correction
 from moothall.participants.local_model import NAME, Completion, LocalModel
 from moothall.participants.semantic_similarity import compute_relevance
-from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
+from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity, UnclearAnswer
 
 SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""
@@ -85,7 +86,10 @@ class EmbeddedParticipant:
         said, usage = await (
             self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief)
         )
-        read = read_answer(brief, said)
+        try:
+            read = read_answer(brief, said)
+        except UnclearChoice as unclear:
+            raise UnclearAnswer(unclear, usage, model=self._model.path.name) from unclear
         return Answer(
             said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name
         )

@@ -10,10 +10,13 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from moothall.codec.answers import read_answer
+from moothall.codec.schemas import build_correction
 from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
+from moothall.errors import AnswerRefused, BadAnswer, UnclearChoice
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
 log = logging.getLogger("moot")
@@ -22,7 +25,10 @@ AnswerFunction = Callable[[Brief], object | Awaitable[object]]
 
 
 class FunctionParticipant:
-    """Calls the function once for each ask. What it raises is a loss of its seat, which the engine records."""
+    """Calls the function for each ask, and once more with the fault where its answer cannot be read.
+
+    What it raises is a loss of its seat, which the engine records.
+    """
 
     def __init__(self, function: AnswerFunction) -> None:
         self._function = function
@@ -31,6 +37,16 @@ class FunctionParticipant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        try:
+            return await self._respond_once(brief, on_text)
+        except (UnclearChoice, AnswerRefused):
+            raise
+        except BadAnswer as fault:
+            correction = build_correction(brief.language, str(fault))
+        own = f"{brief.own}\n\n{correction}"
+        return await self._respond_once(replace(brief, own=own, again=brief.again + 1), on_text)
+
+    async def _respond_once(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         try:
             said = await self._call(brief)
         except Exception:

@@ -27,6 +27,7 @@ from moothall.ports.participant import (
     Participant,
     ProbedParticipant,
     SlowParticipant,
+    UnclearAnswer,
     VerifiableAnswer,
 )
 
@@ -141,7 +142,11 @@ class LookupParticipant:
         asked = await self._inner.respond(_build_query_brief(brief), lambda _: None)
         results, used = await self._run_queries(asked, end - brief.ask.patience * (1 - SHARE))
         left = max(0.0, end - loop.time())
-        answer = await self._inner.respond(_with_results(brief, results, left), on_text)
+        try:
+            answer = await self._inner.respond(_with_results(brief, results, left), on_text)
+        except UnclearAnswer as unclear:
+            unclear.usage += used
+            raise
         # The model could not name queries, or none of them succeeded. One that wanted to look up nothing is not marked: it had
         # the chance.
         has_nothing = isinstance(asked, NoAnswer) or (

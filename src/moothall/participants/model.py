@@ -13,7 +13,7 @@ from moothall.domain.causes import CauseCode, state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import OUTAGES
 from moothall.domain.safe_text import compile_late, one_line, split_address
-from moothall.errors import AnswerRefused, BadAnswer, describe_install
+from moothall.errors import AnswerRefused, BadAnswer, UnclearChoice, describe_install
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.participants import model_request, provider_limits
 from moothall.participants.failures import (
@@ -46,6 +46,7 @@ from moothall.ports.participant import (
     NoAnswer,
     OnText,
     ProviderLimits,
+    UnclearAnswer,
     note_meter,
 )
 
@@ -153,6 +154,8 @@ class ModelParticipant:
                 read = await asking.run_with_retries(
                     lambda now: self._attempt_with_pictures(asking, now, desk)
                 )
+        except UnclearChoice as unclear:
+            raise UnclearAnswer(unclear, asking.usage, model=asking.model) from unclear
         except ModelFailure as failure:
             if failure.kind is FailureKind.TIMEOUT:
                 detail: str = self.explain_silence(brief.ask)
@@ -538,6 +541,12 @@ def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
     """Parse the answer from a response; raises ModelFailure with what is wrong with it."""
     try:
         return read_answer(brief, model_request.extract_text(response))
+    except UnclearChoice as unclear:
+        if response.finish_reason == "length":
+            raise ModelFailure(
+                FailureKind.MALFORMED, "the answer was cut off", is_cut=True
+            ) from unclear
+        raise
     except BadAnswer as error:
         kind = FailureKind.DECLINED if isinstance(error, AnswerRefused) else FailureKind.MALFORMED
         if response.finish_reason == "length":

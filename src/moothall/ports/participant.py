@@ -10,6 +10,7 @@ from moothall.domain.causes import state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Loss, ToolUsed
 from moothall.domain.replace import dataclass
+from moothall.errors import UnclearChoice
 
 OnText = Callable[[str], None]
 
@@ -99,13 +100,32 @@ class NoAnswer:
     usage: Usage = FREE
 
 
+class UnclearAnswer(UnclearChoice):
+    """An answer that makes no choice plainly, with what it has cost: its participant is asked which one was meant."""
+
+    def __init__(
+        self, unclear: UnclearChoice, usage: Usage = FREE, *, model: str = "", origin: str = ""
+    ) -> None:
+        super().__init__(
+            str(unclear),
+            field=unclear.field,
+            choices=unclear.choices,
+            words=unclear.words,
+            raw=unclear.raw,
+        )
+        self.usage = usage
+        self.model = model
+        self.origin = origin
+
+
 class Participant(Protocol):
     """Something that answers briefs. The caller sets the deadline and cancels."""
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         """Return an answer in `brief.form.shape`; `on_text` receives plain text while it is produced.
 
-        May raise BadAnswer for one that cannot be read: its seat is lost with that reason. Whatever else is raised is an `error`.
+        May raise UnclearChoice for one that makes no choice plainly: it is asked which one it meant. May raise BadAnswer for
+        one that cannot be read: its seat is lost with that reason. Whatever else is raised is an `error`.
         """
 
     async def ready(self) -> str | None:

@@ -10,12 +10,13 @@ from random import Random
 from typing import Any, Final
 
 from moothall.codec.answers import read_answer
+from moothall.codec.ask_back import WHICH
 from moothall.codec.schemas import get_own_schema
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import random_unit
-from moothall.errors import BadAnswer
-from moothall.ports.participant import Answer, NoAnswer
+from moothall.errors import BadAnswer, UnclearChoice
+from moothall.ports.participant import Answer, NoAnswer, UnclearAnswer
 from moothall_testkit.schema_values import draw_value
 
 FAULT_RATE: Final = 1 / 3
@@ -63,13 +64,16 @@ class CarelessModel:
         self.lost: list[str] = []
 
     async def __call__(self, brief: Brief) -> Answer | NoAnswer:
-        self.asked += 1
+        if brief.form.kind != WHICH:
+            self.asked += 1
         fault, usage = "", Usage()
         for attempt in range(ATTEMPTS):
             usage += Usage(tokens_in=300, tokens_out=60, cost=0, calls=1)
             random = Random(random_unit(self._seed, brief.seed, brief.ask.id, brief.again, attempt))  # noqa: S311
             try:
                 read = read_answer(brief, self.write(brief, random))
+            except UnclearChoice as unclear:
+                raise UnclearAnswer(unclear, usage, model="careless") from unclear
             except BadAnswer as error:
                 fault = str(error)
             else:
@@ -88,6 +92,10 @@ class CarelessModel:
         if brief.form.form == "text":
             return self._write_words(brief, random, fault if is_faulty else "")
         meant = draw_value(branch, random)
+        if brief.form.kind == WHICH:
+            # It knows what it meant, and copies none of its words.
+            meant["words"] = ""
+            meant["meant"] = branch["properties"]["meant"]["enum"][random.randrange(2)]
         return (
             FAULTS[fault](meant, branch, random)
             if is_faulty

@@ -58,7 +58,9 @@ def _parse_digit(words: Sequence[str]) -> int | None:
     if len(words) != 1:
         return None
     value = ONES.get(words[0])
-    return value if value is not None and value < 10 else None
+    if value is None or value > 9:
+        return None
+    return value
 
 
 def parse_chinese(numeral: str) -> int:
@@ -69,7 +71,8 @@ def parse_chinese(numeral: str) -> int:
             digit = _DIGITS[sign]
         elif sign in _UNITS:
             # A unit without a digit before it counts once: 十 is 10, 十五 is 15.
-            section += (digit or 1) * _UNITS[sign]
+            count = digit or 1
+            section += count * _UNITS[sign]
             digit = 0
         else:
             # 亿 (10⁸) multiplies everything read so far (一万亿), 万 (10⁴) only what stands after it (一亿二千万).

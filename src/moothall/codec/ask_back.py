@@ -1,0 +1,111 @@
+"""The small ask: which of the choices a seat meant, where its reply makes none plainly (Q-6).
+
+It quotes the reply, names the choices in the opposite order of the first ask, and wants one word. The whole prompt is not sent
+again, and the seat decides nothing anew. What it says is settled, and its first reply is read again by that.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from moothall.codec.field_values import show_value
+from moothall.codec.schemas import allow_line, allow_values, turn_list
+from moothall.domain.effects import AnswerForm, Brief, keep_answer, no_fault
+from moothall.domain.facts import MEANT, Reply
+from moothall.domain.safe_text import compile_late, quote_lines
+from moothall.domain.seeded_random import model_seed
+from moothall.domain.text.signs import fold_text
+from moothall.errors import UnclearChoice
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
+
+WHICH: Final = "which"
+"""The kind of ask."""
+UNCLEAR: Final = "unclear"
+"""What a seat says that meant none of the choices."""
+MAX_QUOTED: Final = 600
+"""How many characters of a reply are quoted: from its beginning and from its end."""
+_NO_LETTERS: Final = compile_late(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """What a seat says that it meant; `words` are those of its reply that say so."""
+
+    words: str = ""
+    meant: str
+
+
+MEANT_FORM: Final = AnswerForm(
+    kind=WHICH, reply=Reply, shape=Meant, form="json", max_tokens=300, asides=frozenset({"words"})
+)
+
+
+def build_small_ask(brief: Brief, unclear: UnclearChoice) -> Brief:
+    """Return the brief that asks which of the choices was meant."""
+    prompt = PARTICIPANT_PROMPT[brief.language]
+    shown_first = turn_list(unclear.choices, model_seed(brief.seed, brief.ask.id))
+    choices = (*reversed(shown_first), UNCLEAR)
+    own = prompt.which_meant.format(
+        reply=quote_lines(_cut_middle(unclear.words)), choices=prompt.between_choices.join(choices)
+    )
+    fields = {"words": allow_line(MAX_QUOTED), "meant": allow_values(choices)}
+    schema = {
+        "type": "object",
+        "properties": fields,
+        "required": ["meant"],
+        "additionalProperties": False,
+    }
+    return replace(
+        _strip_brief(brief),
+        form=MEANT_FORM,
+        own=own,
+        schema=schema,
+        hints={"words": prompt.which_words, "meant": prompt.one_of_these},
+        again=brief.again + 1,
+    )
+
+
+def _strip_brief(brief: Brief) -> Brief:
+    """Return a brief without what is asked in it, and without the rules by which that is read."""
+    unruled = replace(
+        brief,
+        fault=no_fault,
+        person=None,
+        fills={},
+        normalize=keep_answer,
+        options=(),
+        which_one="",
+    )
+    return replace(unruled, system="", shared="", own="", probe="", tools=None, pictures=())
+
+
+def settle_choice(
+    unclear: UnclearChoice, said: object, corrections: Iterable[str] = ()
+) -> str | None:
+    """Return the choice that a seat says it meant; None where it means none, or quotes what it never said.
+
+    An answer in plain words, as the corrections tell, quotes nothing.
+    """
+    if not isinstance(said, Meant) or said.meant not in unclear.choices:
+        return None
+    words = _fold_letters(said.words)
+    is_quoted = not any(each.startswith("words ") for each in corrections)
+    if is_quoted and words not in _fold_letters(f"{unclear.words} {unclear.raw}"):
+        return None
+    return said.meant
+
+
+def build_meant_note(unclear: UnclearChoice, meant: str) -> str:
+    """Return the note of the record on a choice that was settled by asking."""
+    return f"{MEANT} {unclear.field} {show_value(unclear.words)} → {show_value(meant)}"
+
+
+def _cut_middle(text: str) -> str:
+    if len(text) <= MAX_QUOTED:
+        return text
+    half = MAX_QUOTED // 2
+    return f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
+
+
+def _fold_letters(text: str) -> str:
+    return _NO_LETTERS.sub("", fold_text(text))
