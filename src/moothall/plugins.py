@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from moothall.app.environment import resolve_home as resolve_home
     from moothall.app.moot import Moot as Moot
     from moothall.app.session_options import Options as Options
-    from moothall.codec.choice_rule import build_choices as build_choices
+    from moothall.codec.choices import build_choices as build_choices
     from moothall.codec.schemas import allow_list as allow_list
     from moothall.codec.schemas import allow_text as allow_text
     from moothall.codec.schemas import allow_values as allow_values
     from moothall.codec.schemas import build_table_schema as build_table_schema
     from moothall.codec.schemas import get_adapter as get_adapter
     from moothall.codec.schemas import narrow_schema as narrow_schema
+    from moothall.codec.stated import find_choice as find_choice
     from moothall.domain.answer_table import AnswerField as AnswerField
     from moothall.domain.answer_table import AnswerTable as AnswerTable
     from moothall.domain.answer_table import StateAsk as StateAsk
@@ -206,7 +207,8 @@ else:
 app.environment: resolve_home
 app.moot: Moot
 app.session_options: Options
-codec.choice_rule: build_choices
+codec.choices: build_choices
+codec.stated: find_choice
 codec.schemas: allow_list allow_text allow_values build_table_schema get_adapter narrow_schema
 domain.answer_table: AnswerField AnswerTable StateAsk ask_person define_answer fill_brief
 domain.answer_table: index_by_kind read_two_sides

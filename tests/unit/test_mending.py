@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moothall.codec import json_text, lenient_parser
-from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, read_choice
+from moothall.codec.choices import build_choices, read_choice
 from moothall.codec.field_values import read_integer, read_share
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
@@ -23,6 +23,7 @@ from moothall.codec.schemas import (
     build_wire_schema,
     describe_schema,
 )
+from moothall.codec.stated import PositionRead, find_choice
 from moothall.domain.claims import cut_text
 from moothall.errors import BadAnswer
 from moothall_testkit.schema_values import draw_value
@@ -322,12 +323,12 @@ def test_a_list_that_is_too_long_is_cut_and_noted_and_refused_where_nothing_may_
         ("我不支持", POSITIONS, "oppose"),
         ("没人支持", POSITIONS, None),
         ("2", ("Postgres", "SQLite"), "SQLite"),
-        ("post", ("Postgres", "SQLite"), "Postgres"),
+        ("post", ("Postgres", "SQLite"), None),
         ("Not Postgres, SQLite", ("Postgres", "SQLite"), None),
         ("Avoid Postgres at all costs", ("Postgres", "SQLite"), None),
         ("I propose Postgres, because SQLite cannot scale", ("Postgres", "SQLite"), None),
         ("We choose: do not ship", ("Ship", "Do not ship"), "Do not ship"),
-        ("我非常喜欢微服务", ("单体", "微服务"), "微服务"),
+        ("我非常喜欢微服务", ("单体", "微服务"), None),
         ("conditional_support", ("support", "oppose"), None),
         ("", ("yes", "no"), None),
     ],

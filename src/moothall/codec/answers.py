@@ -8,13 +8,14 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import ValidationError
 
-from moothall.codec.choice_rule import build_choices, is_sentence, split_clauses
+from moothall.codec.choices import build_choices
 from moothall.codec.field_values import find_allowed, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.non_answers import check_beside, check_echo, check_refusal, check_sides
 from moothall.codec.schemas import WRAPPER, build_schema, get_adapter, get_own_schema
 from moothall.codec.settings import explain_validation_error
+from moothall.codec.stated import is_sentence
 from moothall.domain.consult import MAX_PREFACE_LENGTH
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply, list_worded_choices
@@ -220,7 +221,7 @@ def _parse(
             else:
                 value = parser.parse_text(text)
             if form.form == "json" and isinstance(value, dict) and "}" in text:
-                end = "\n".join(split_clauses(text.rpartition("}")[2]))
+                end = text.rpartition("}")[2]
                 labels = {name: each for name, each in value.items() if name not in settled}
                 check_beside(labels, "the end", end, options, _list_allowed_words(schema))
         else:

@@ -14,14 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NoReturn
 
-from moothall.codec.choice_rule import (
-    PositionRead,
-    build_choices,
-    find_choice,
-    has_meaning,
-    is_line_mark,
-    is_sentence,
-)
+from moothall.codec.choices import build_choices, has_meaning, is_line_number
+from moothall.codec.stated import PositionRead, find_choice, is_sentence
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Schema
 from moothall.domain.safe_text import compile_late, one_line
@@ -242,7 +236,7 @@ def find_allowed(text: str, allowed: Sequence[object]) -> PositionRead | None:
     choices = build_choices(tuple(map(str, allowed)))
     has_numbers = any(re.search(r"\d", choice.text) for choice in choices)
     is_numbered = not has_numbers and not has_meaning(choices)
-    if is_line_mark(text, choices) and not is_numbered:
+    if is_line_number(text, choices) and not is_numbered:
         return None
     return find_choice(text, choices)
 

@@ -5,7 +5,7 @@ words), `repaired` (broken JSON), `cut` (over its limit), `left_out` (not readab
 What is not there is not invented. An answer in which something that is needed cannot be read is asked for again.
 
 The path of an answer leads one way: text and its JSON (`json_text`), the schema (this module), values (`field_values`), words
-that make a choice (`choice_rule`).
+that make a choice (`choices`, `stated`).
 """
 
 import re
@@ -15,12 +15,7 @@ from itertools import chain
 from typing import Final
 
 from moothall.codec import field_values as values
-from moothall.codec.choice_rule import (
-    PositionRead,
-    build_choices,
-    is_plain_name,
-    is_sentence,
-)
+from moothall.codec.choices import build_choices
 from moothall.codec.json_text import (
     choose_object,
     find_list,
@@ -30,6 +25,7 @@ from moothall.codec.json_text import (
     list_owners,
 )
 from moothall.codec.non_answers import check_beside
+from moothall.codec.stated import PositionRead, is_label_name, is_sentence
 from moothall.domain.effects import InferField, ReadWord, Schema, UnreadItem
 from moothall.domain.facts import list_worded_choices
 from moothall.domain.safe_text import compile_late
@@ -349,7 +345,7 @@ class LenientParser:
                 check_beside(
                     read, name, name.replace("_", " ") if flag else f"not {name}", self.options
                 )
-            if isinstance(left, str) and (is_plain_name(name) or name in _REASONS):
+            if isinstance(left, str) and (is_label_name(name) or name in _REASONS):
                 check_beside(read, name, left, self.options)
             if (
                 words is not None
@@ -480,7 +476,7 @@ class LenientParser:
         """Find a needed value under another name; takes it out of `extra`."""
         for key, each in sorted(extra.items(), key=lambda pair: -len(str(pair[1]))):
             # {"previous_position": "support"} and {"bob": "oppose"} say nothing of what is chosen.
-            is_apart = _is_choice_of_words(field) and not is_plain_name(key)
+            is_apart = _is_choice_of_words(field) and not is_label_name(key)
             if (
                 is_apart
                 or values.is_empty(each)

@@ -5,21 +5,14 @@ A refusal is a text that begins by declining, and a short one: a speech may say 
 may begin with an apology. What is declined must be the answer itself ("I can't assist with that"), not the motion.
 """
 
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Final, NoReturn, TypeVar
 
-from moothall.codec.choice_rule import (
-    POSITIONS,
-    apply_rule,
-    build_choices,
-    is_silent,
-    names_choice,
-    split_sentences,
-)
+from moothall.codec.choices import POSITIONS, build_choices
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
+from moothall.codec.stated import find_other_side
 from moothall.domain.effects import AnswerRules, Brief, Schema
 from moothall.domain.either_or import is_yes_or_no
 from moothall.domain.person import PersonChoice
@@ -57,8 +50,6 @@ _BLANKS: Final = frozenset(
         "null",
     }
 )
-MAX_VOTE_LENGTH: Final = 120
-"""A longer sentence holds more words than a vote has."""
 MAX_FILE_ENDING: Final = 8
 """How long the ending of a file is at most: `workflow`."""
 MIN_ECHO_LENGTH: Final = 12
@@ -243,6 +234,10 @@ _LABELS: Final = {
     },
 }
 """The side that each label takes."""
+_VERDICTS: Final = frozenset(
+    {"confirmed", "refuted", "unclear", "confirm", "dispute", "unsure", "adopted", "declined"}
+)
+"""Labels of other matters than a motion that are taken at a text's word as well."""
 _NOT_SAID: Final = frozenset({"condition", "choice", "due"})
 """Texts beside a label that take no side themselves."""
 
@@ -270,7 +265,7 @@ def check_sides(
     labels = {
         name: value
         for name, value in values.items()
-        if str(value) in _LABELS and name not in filled and name not in settled
+        if _is_side(value) and name not in filled and name not in settled
     }
     if "choice" not in settled:
         labels["choice"] = values.get("choice")
@@ -281,6 +276,10 @@ def check_sides(
             check_beside(labels, name, value, options, allowed)
     decided = getattr(values.get("decision"), "text", "")
     check_beside(labels, "decision", decided, options, allowed)
+
+
+def _is_side(value: object) -> bool:
+    return str(value) in _LABELS or str(value) in _VERDICTS
 
 
 def check_beside(
@@ -295,21 +294,36 @@ def check_beside(
     `allowed` are the words that each label is one of; where they are not known, it raises BadAnswer.
     """
     for label, value in fields.items():
-        if str(value) not in _LABELS:
+        choices, side = _find_side(str(value), allowed.get(label, ()))
+        if not side:
             continue
-        fault = _find_other_side(name, text, label=f"{label} = {value}", side=_LABELS[str(value)])
-        if fault:
+        other = find_other_side(text, side, choices)
+        if other:
+            fault = _describe_other_side(f"{label} = {value}", name, other, text)
             words = f"{label}: {value}\n{name}: {text}"
             _raise_unclear(fault, label, words, allowed.get(label, ()))
     chosen = fields.get("choice")
     if options and isinstance(chosen, str) and chosen:
         side = _find_option(options, chosen)
-        fault = _find_other_side(
-            name, text, label=f"choice = {chosen}", side=side, choices=build_choices(options)
-        )
-        if fault:
+        other = find_other_side(text, side, build_choices(options))
+        if other:
+            fault = _describe_other_side(f"choice = {chosen}", name, other, text)
             words = f"choice: {chosen}\n{name}: {text}"
             _raise_unclear(fault, "choice", words, options)
+
+
+def _find_side(value: str, allowed: Sequence[str]) -> tuple[tuple[PersonChoice, ...], str]:
+    """Return the choices of a label and the one that it names; an empty one where it takes no side."""
+    if value in _LABELS:
+        return POSITIONS, _LABELS[value]
+    if value in allowed and value in _VERDICTS:
+        return build_choices(tuple(allowed)), value
+    return (), ""
+
+
+def _describe_other_side(label: str, name: str, other: str, text: str) -> str:
+    given = show_value(text)
+    return f"{label}, but {name} says {other!r} (given: {given}): which of the two is meant?"
 
 
 def _raise_unclear(fault: str, label: str, words: str, allowed: Sequence[str]) -> NoReturn:
@@ -325,57 +339,6 @@ def _find_option(options: tuple[str, ...], chosen: str) -> str:
         if normalize_label(option) == label:
             return option
     return chosen
-
-
-_DENIED: Final = PATTERNS["denied"]
-_CLAUSE_END: Final = compile_late(r"[,:，：]")
-_DEPENDS: Final = compile_late(r"(?:(?:and )?then\b|(?:我们?|本席)?[就才])", re.IGNORECASE)
-
-
-def _find_tail(sentence: str, choices: tuple[PersonChoice, ...]) -> str:
-    """Return what follows the first clause of a sentence, if that says nothing of the choice; else an empty text."""
-    head, *tail = _CLAUSE_END.split(sentence, 1)
-    # "Write it down, then I support it": what follows depends on the first clause.
-    if not tail or _DEPENDS.match(tail[0].strip()):
-        return ""
-    if is_silent(head, choices) or PATTERNS["taken_back"].fullmatch(head):
-        return tail[0].strip()
-    return ""
-
-
-def _find_other_side(
-    name: str, text: str, *, label: str, side: str, choices: tuple[PersonChoice, ...] = POSITIONS
-) -> str:
-    """Return how a text contradicts its label, as a question; empty where it does not."""
-    # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
-    short = [each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH]
-    plain = [_fold_line(each) for each in short]
-    if any(PATTERNS["taken_back"].fullmatch(each) for each in plain):
-        return f"{label}, but {name} takes it back (given: {show_value(text)}): which of the two is meant?"
-    if side == "support" and any(PATTERNS["only_if"].fullmatch(each) for each in plain):
-        return f"{label}, but {name} is a condition (given: {show_value(text)}): which of the two is meant?"
-    sentences = {each for each in short if len(short) == 1 or names_choice(each, choices)}
-    # "On reflection: oppose" is read behind its first clause.
-    tails = [_find_tail(each, choices) for each in sentences]
-    sentences.update(tail for tail in tails if tail)
-    sides = _read_sides(sentences, choices)
-    # "I support it" beside a condition is half of what was said, not its opposite; so is "Postgres" of "Postgres, later".
-    own = {side, *(each.value for each in choices if each.value.casefold() in side.casefold())}
-    denied = _read_sides([_DENIED.sub(" ", each, 1) for each in sentences], choices)
-    if (sides or denied & own) and not sides & own:
-        other = " / ".join(sorted(sides)) or f"not {side}"
-        return f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?"
-    return ""
-
-
-def _read_sides(sentences: Iterable[str], choices: tuple[PersonChoice, ...]) -> set[str]:
-    """Return the choices that the sentences make, each taken by itself."""
-    sides: set[str] = set()
-    for sentence in sentences:
-        read = apply_rule(sentence, choices)
-        if read is not None:
-            sides.add(read.value)
-    return sides
 
 
 _ANSWERING: Final = frozenset({"propose", "synthesize"})

@@ -12,17 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from moothall.codec.answers import FromText, WordedAnswer, parse_alternative, parse_answer
-from moothall.codec.choice_rule import (
-    find_choice,
-    is_sentence,
-    list_words,
-    read_choice,
-    read_option,
-    split_by_line_number,
-)
+from moothall.codec.choices import list_words, read_choice, read_typed_choice
 from moothall.codec.field_values import read_integer, read_share, split_numbers, split_sureness
 from moothall.codec.json_text import extract_object
 from moothall.codec.schemas import get_own_schema
+from moothall.codec.stated import find_choice, is_sentence, split_by_line_number
 from moothall.domain.effects import AnswerRules, Brief
 from moothall.domain.facts import Language
 from moothall.domain.person import (
@@ -45,7 +39,7 @@ _ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=
 def read_confidence(text: str, choices: Sequence[PersonChoice]) -> str | None:
     """Return a confidence: one of the words, or a share such as 0.8, 80% or "eighty percent"; None for anything else."""
     # 1, 2 and 3 are the lines of the list.
-    chosen = read_choice(text, choices)
+    chosen = read_typed_choice(text, choices)
     if chosen is not None:
         return chosen
     share = read_share(text, 0, 1)
@@ -70,7 +64,7 @@ def read_step(step: PersonStep, text: str) -> str | None:
         case "position":
             return _read_position(text, step.choices)
         case "option" if step.choices:
-            return read_option(text, step.choices)
+            return _read_option(text, step.choices)
         case "option":
             return text.strip()
         case "confidence":
@@ -81,8 +75,16 @@ def read_step(step: PersonStep, text: str) -> str | None:
             return text.strip() or None
 
 
+def _read_option(text: str, choices: Sequence[PersonChoice]) -> str | None:
+    option = read_typed_choice(text, choices)
+    if option is not None:
+        return option
+    stated = find_choice(text, choices)
+    return None if stated is None else stated.value
+
+
 def _read_position(text: str, choices: Sequence[PersonChoice]) -> str | None:
-    choice = read_choice(text, choices)
+    choice = read_typed_choice(text, choices)
     if choice is not None:
         return choice
     position = find_choice(text, choices)
@@ -99,6 +101,7 @@ def is_read_from_words(step: PersonStep, text: str) -> bool:
         and bool(step.choices)
         and bool(text)
         and is_sentence(text, step.choices)
+        and read_typed_choice(text, step.choices) is None
     )
 
 

@@ -34,10 +34,10 @@ def _index_words(rows: Mapping[str, Iterable[str]]) -> dict[str, str]:
     return meanings
 
 
-CLAUSE_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    name: tuple(text.split()) for name, text in _TABLES["clauses"].items()
+CHOICE_LABELS: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(words) for name, words in _TABLES["choice_labels"].items()
 }
-"""What else stands in a clause that makes a choice."""
+"""What a choice is called on its line, "my final answer", as patterns: what leads, and the name."""
 LABELS: Final[dict[str, dict[str, Any]]] = {
     name: _index_words(rows) for name, rows in _TABLES["labels"].items()
 }

@@ -49,6 +49,8 @@ class FunctionParticipant:
     async def _respond_once(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         try:
             said = await self._call(brief)
+        except UnclearChoice:
+            raise
         except Exception:
             # The record has one line of it; who wrote the function needs the place.
             log.warning("the function of seat %r failed", brief.seat.id, exc_info=True)

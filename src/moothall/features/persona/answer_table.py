@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, get_args
 
-from moothall.codec.choice_rule import is_plain_name, is_silent, split_clauses
 from moothall.codec.field_values import read_flag, read_share
 from moothall.codec.schemas import allow_choice
+from moothall.codec.stated import is_silent, split_clauses
 from moothall.domain.text.signs import fold_text
 from moothall.domain.vocabulary import DEGREES
 from moothall.features.persona import facts
@@ -98,17 +98,18 @@ def _find_wish(words: str) -> bool | None:
         if hit is not None:
             speaks.append((clause, clause[: hit.start()]))
     # "I need to say nothing" and "Bob wants to speak" ask for nothing: what is denied, doubted, asked or another's is not read.
-    if speaks and (
-        listens
-        or any(
-            "?" in each or not is_silent(each, ()) or not is_plain_name(head)
-            for each, head in speaks
-        )
-    ):
+    if speaks and (listens or not all(_is_own_wish(each, head) for each, head in speaks)):
         return None
     if speaks:
         return True
     return False if listens else None
+
+
+def _is_own_wish(clause: str, head: str) -> bool:
+    """Whether a clause says that its writer wants to speak, and nothing that may turn it round; `head` leads to the wish."""
+    if "?" in clause or not is_silent(clause, ()):
+        return False
+    return PATTERNS["own_wish"].fullmatch(head) is not None
 
 
 SPEAKS: Final = 1.0

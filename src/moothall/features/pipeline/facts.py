@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.codec.choice_rule import find_choice
+from moothall.codec.stated import find_choice
 from moothall.domain.replace import dataclass
 from moothall.plugins import Closed, Fact, Opened, Reply, SeatId, add_kind, build_choices
 

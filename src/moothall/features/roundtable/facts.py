@@ -8,7 +8,8 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.codec.choice_rule import POSITIONS, apply_rule
+from moothall.codec.choices import POSITIONS
+from moothall.codec.stated import find_choice
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.features.roundtable.sections import MinutesSection
@@ -29,6 +30,12 @@ _NEXT = re.compile(
 )
 _HEADING = re.compile(r"^#{1,4}\s", re.MULTILINE)
 _CONSENSUS = re.compile(r"^[ \t]*\[(?:共识|consensus)\][ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+# A seat's own vote, and not what a conference came to.
+_OWN_VOTE = re.compile(
+    r"\W*(?:I|my|vote|position|oppose|abstain|against|我|投票|立场|反对|反對|弃权|棄權)",
+    re.IGNORECASE,
+)
 
 KINDS: Final[dict[str, type[Fact]]] = {}
 
@@ -91,10 +98,8 @@ class Minutes:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read minutes. Raises ValueError when they are a vote against and no more: such a vote says nothing that was agreed."""
-        if (read := apply_rule(text, POSITIONS)) is not None and read.value in {
-            "oppose",
-            "abstain",
-        }:
+        read = find_choice(text, POSITIONS) if _OWN_VOTE.match(text) else None
+        if read is not None and read.value in {"oppose", "abstain"}:
             raise ValueError(
                 "the minutes of the conference were expected, and this is one position"
             )

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
-from moothall.codec.choice_rule import read_option
 from moothall.codec.non_answers import check_beside
+from moothall.codec.stated import read_option
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.features.roundtable.facts import (

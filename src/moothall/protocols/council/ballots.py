@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from moothall.codec.choice_rule import POSITIONS, find_choice, is_silent, split_by_line_number
+from moothall.codec.choices import POSITIONS
 from moothall.codec.field_values import read_integer
+from moothall.codec.stated import find_choice, is_silent, split_by_line_number
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Final
 
-from moothall.codec.choice_rule import build_choices, read_option
+from moothall.codec.choices import build_choices
 from moothall.codec.non_answers import check_beside
+from moothall.codec.stated import read_option
 from moothall.domain.either_or import names_nothing
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields, fast_replace
