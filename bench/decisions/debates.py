@@ -8,6 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bench.decisions.blind_rules import (
+    TableAnswer,
+    forecast_by_agreement,
+    forecast_by_whole_table,
+)
 from bench.decisions.calibration import (
     build_reliability_table,
     compute_brier_score,
@@ -18,14 +23,14 @@ from bench.decisions.data import Case, Recording, Votes
 from bench.decisions.differences import Estimate, compare_brier, estimate_mean
 from bench.decisions.earlier import average_stated
 from bench.decisions.tallies import folds
-from moothall.scoring.independence import compute_independence, presume_correlation
-from moothall.scoring.posterior import OPEN_OPTIONS, BlindAnswer, compute_posterior, score_choices
+from moothall.scoring.posterior import OPEN_OPTIONS
 from moothall.scoring.resolution import SeatVote
 
 STATED: Final = 0.9
 """What every seat is made to state where the rule before counted it."""
 
 Choose = Callable[[Case], str | None]
+Forecast = Callable[[Sequence[TableAnswer], str, int], float]
 
 
 def find_latest(case: Case) -> Votes:
@@ -89,21 +94,16 @@ def _choose(counts: "Counter[str] | dict[str, float]", ties: "Counter[str]") -> 
     )
 
 
-def forecast_blind(case: Case, recording: Recording, choice: str | None) -> float:
-    """The rule now: the posterior of what was decided by the blind answers, by seats without a record."""
-    named = {seat: answer for seat, answer in case.blind.items() if answer is not None}
-    families = [recording.families[seat] for seat in named]
-    worths = compute_independence(
-        len(families), lambda i, j: presume_correlation(families[i], families[j])
-    )
+def forecast_blind(
+    case: Case, recording: Recording, choice: str | None, forecast: Forecast
+) -> float:
+    """The posterior of what was decided by the blind answers, by seats without a record."""
     answers = [
-        BlindAnswer(choice=answer, worth=worth)
-        for answer, worth in zip(named.values(), worths, strict=True)
+        TableAnswer(choice=answer, family=recording.families[seat])
+        for seat, answer in case.blind.items()
+        if answer is not None
     ]
-    options = None if recording.options == OPEN_OPTIONS else recording.options
-    return compute_posterior(
-        {str(choice): 0.0, **score_choices(answers, options)}, recording.options
-    )[str(choice)]
+    return forecast(answers, str(choice), recording.options)
 
 
 def forecast_votes(
@@ -136,6 +136,7 @@ class Scored:
     gap: float
 
 
+TABLE: Final = "blind posterior by the whole table (before)"
 NOW: Final = "blind posterior (the rule now)"
 
 
@@ -158,7 +159,8 @@ def forecast_decisions(recording: Recording) -> dict[str, dict[str, tuple[float,
                 ),
                 "share of the blind answers": blind.count(str(choice)) / len(blind),
                 "share of the votes": latest.count(str(choice)) / len(latest),
-                NOW: forecast_blind(case, recording, choice),
+                TABLE: forecast_blind(case, recording, choice, forecast_by_whole_table),
+                NOW: forecast_blind(case, recording, choice, forecast_by_agreement),
             }
             for name, share in said.items():
                 ways.setdefault(name, {})[case.id] = (share, right)

@@ -5,9 +5,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bench.decisions.blind_rules import forecast_by_agreement
 from bench.decisions.data import Case, Recording, Votes
-from bench.decisions.posteriors import compute_lead
-from bench.decisions.tallies import Paired, Trust, accuracy, folds, learned, own_order, paired
+from bench.decisions.posteriors import list_answers
+from bench.decisions.tallies import (
+    Paired,
+    Trust,
+    accuracy,
+    find_leader,
+    folds,
+    learned,
+    own_order,
+    paired,
+    score_options,
+)
 
 LEAD: Final = 3
 SURE: Final = 0.80
@@ -17,7 +28,7 @@ Order = Callable[[Case, Trust], Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
-    """Where a panel stands after some replies: what leads by the posterior, and by how many seats."""
+    """Where a panel stands after some replies: what weighs most, by how many seats it leads, and how likely it is right."""
 
     leader: str | None
     lead: int
@@ -92,7 +103,11 @@ def _hold_in_order(recording: Recording, name: str, order: Order) -> list[Adapti
 
 
 def _find_stand(votes: Votes, recording: Recording, accurate: Trust, category: str) -> Stand:
-    leader, posterior = compute_lead(votes, recording, accurate, category)
+    leader = find_leader(score_options(votes, recording, accurate, category))
+    posterior = 0.0
+    if leader is not None:
+        answers = list_answers(votes, recording, accurate, category)
+        posterior = forecast_by_agreement(answers, leader, recording.options)
     return Stand(leader=leader, lead=_count_lead(votes), posterior=posterior)
 
 

@@ -3,6 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.decisions.blind_rules import (
+    TableAnswer,
+    forecast_by_agreement,
+    forecast_by_whole_table,
+    score_by_agreement,
+    score_by_whole_table,
+)
 from bench.decisions.confidences import Pairs, list_chosen
 from bench.decisions.data import Case, Recording, Votes
 from bench.decisions.earlier import average_stated
@@ -19,7 +26,6 @@ from bench.decisions.tallies import (
     share_alike,
     share_less,
 )
-from moothall.scoring.independence import compute_independence
 from moothall.scoring.posterior import compute_posterior
 from moothall.scoring.resolution import SeatVote
 from moothall.scoring.trust import PRIOR_ACCURACY, TrackRecord, compute_accuracy, compute_brier
@@ -33,6 +39,10 @@ class Posteriors:
     """Over the options, with the record learned on the other four fifths."""
     unknown: Pairs
     """Over the options, with the prior accuracy for all."""
+    before_learned: Pairs
+    """Of the rule before, with the record learned."""
+    before_unknown: Pairs
+    """Of the rule before, with the prior accuracy for all."""
     shared_alike: Pairs
     """Learned, every vote worth the effective number of votes over their number."""
     less_shared: Pairs
@@ -50,6 +60,8 @@ def compute_posteriors(recording: Recording) -> Posteriors:
     found = Posteriors(
         learned=[],
         unknown=[],
+        before_learned=[],
+        before_unknown=[],
         shared_alike=[],
         less_shared=[],
         in_full=[],
@@ -60,36 +72,52 @@ def compute_posteriors(recording: Recording) -> Posteriors:
         accurate = learned(known).accuracy_of
         in_motions = _learn_motions(known)
         for case in scored:
-            found.learned.append(_forecast_options(case, recording, accurate))
-            found.unknown.append(_forecast_options(case, recording, presume_prior))
-            found.shared_alike.append(_forecast_options(case, recording, accurate, share_alike))
-            found.less_shared.append(_forecast_options(case, recording, accurate, share_less))
-            found.in_full.append(_forecast_options(case, recording, accurate, count_in_full))
+            found.learned.append(_forecast_lead(case, recording, accurate))
+            found.unknown.append(_forecast_lead(case, recording, presume_prior))
+            found.before_learned.append(_forecast_before(case, recording, accurate))
+            found.before_unknown.append(_forecast_before(case, recording, presume_prior))
+            found.shared_alike.append(_forecast_sum(case, recording, accurate, share_alike))
+            found.less_shared.append(_forecast_sum(case, recording, accurate, share_less))
+            found.in_full.append(_forecast_sum(case, recording, accurate, count_in_full))
             found.motion.append(_forecast_motion(case, recording, in_motions))
             found.motion_unknown.append(_forecast_motion(case, recording, {}))
     return found
 
 
-def compute_lead(
-    votes: Votes,
-    recording: Recording,
-    accurate: Trust,
-    category: str,
-    worths: Worths = compute_independence,
-) -> tuple[str | None, float]:
-    """The leading option of these votes and its posterior; 0 if nobody chose."""
-    scores = score_options(votes, recording, accurate, category, worths)
-    leader = find_leader(scores)
-    return leader, compute_posterior(scores, recording.options)[
-        leader
-    ] if leader is not None else 0.0
+def list_answers(
+    votes: Votes, recording: Recording, accurate: Trust, category: str
+) -> list[TableAnswer]:
+    """The answers of those who chose, in the order in which they were cast."""
+    return [
+        TableAnswer(
+            choice=choice, family=recording.families[seat], accuracy=accurate(seat, category)
+        )
+        for seat, choice in votes.items()
+        if choice is not None
+    ]
 
 
-def _forecast_options(
-    case: Case, recording: Recording, accurate: Trust, worths: Worths = compute_independence
+def _forecast_lead(case: Case, recording: Recording, accurate: Trust) -> tuple[float, bool]:
+    answers = list_answers(case.blind, recording, accurate, case.category)
+    leader = find_leader(score_by_agreement(answers, recording.options).scores)
+    chance = forecast_by_agreement(answers, str(leader), recording.options)
+    return chance, leader == case.truth
+
+
+def _forecast_before(case: Case, recording: Recording, accurate: Trust) -> tuple[float, bool]:
+    answers = list_answers(case.blind, recording, accurate, case.category)
+    leader = find_leader(score_by_whole_table(answers, recording.options))
+    chance = forecast_by_whole_table(answers, str(leader), recording.options)
+    return chance, leader == case.truth
+
+
+def _forecast_sum(
+    case: Case, recording: Recording, accurate: Trust, worths: Worths
 ) -> tuple[float, bool]:
-    leader, posterior = compute_lead(case.blind, recording, accurate, case.category, worths)
-    return posterior, leader == case.truth
+    scores = score_options(case.blind, recording, accurate, case.category, worths)
+    leader = find_leader(scores)
+    chance = compute_posterior(scores, recording.options)[str(leader)]
+    return chance, leader == case.truth
 
 
 def _learn_motions(cases: Sequence[Case]) -> Mapping[str, float]:

@@ -157,6 +157,9 @@ def _independence(recording: Recording) -> str:
 BEFORE = "in proportion, trust learned"
 AFTER = "posterior, record learned"
 MOTION = "posterior of a motion, record learned"
+UNKNOWN = "posterior, record unknown"
+BEFORE_LEARNED = "posterior by the whole table, record learned (the rule before)"
+BEFORE_UNKNOWN = "posterior by the whole table, record unknown (the rule before)"
 
 
 def list_ways(measured: Measured) -> dict[str, Pairs]:
@@ -168,10 +171,12 @@ def list_ways(measured: Measured) -> dict[str, Pairs]:
         "in proportion, neutral trust": before.neutral,
         "in proportion, constants fitted on this file's other fifths": before.fitted,
         AFTER: after.learned,
-        "posterior, record unknown": after.unknown,
-        "posterior, f = n_eff/n": after.shared_alike,
-        f"posterior, correlations × {LESS}": after.less_shared,
-        "posterior, f = 1": after.in_full,
+        UNKNOWN: after.unknown,
+        BEFORE_LEARNED: after.before_learned,
+        BEFORE_UNKNOWN: after.before_unknown,
+        "sum over all, f = n_eff/n": after.shared_alike,
+        f"sum over all, correlations × {LESS}": after.less_shared,
+        "sum over all, f = 1": after.in_full,
         MOTION: after.motion,
         "posterior of a motion, record unknown": after.motion_unknown,
     }
@@ -182,7 +187,15 @@ def _calibration(measured: Measured) -> str:
     scores = _score_ways(f"group confidence, K = {measured.recording.options}", ways, BEFORE)
     fits = " ".join(f"{alone:.1f}/{joined:.1f}" for alone, joined in measured.before.fits)
     tables = [_bins(name, ways[name]) for name in (BEFORE, AFTER, MOTION)]
-    return "\n\n".join([f"{scores}\nconstants {ALONE}/{JOINED}; fitted: {fits}", *tables])
+    against = _compare_rules(ways)
+    return "\n\n".join([f"{scores}\nconstants {ALONE}/{JOINED}; fitted: {fits}", against, *tables])
+
+
+def _compare_rules(ways: Mapping[str, Pairs]) -> str:
+    rows = []
+    for now, before in ((AFTER, BEFORE_LEARNED), (UNKNOWN, BEFORE_UNKNOWN)):
+        rows.append((now, str(compare_brier(ways[now], ways[before]))))
+    return _table(("the rule now against the rule before", "Brier"), rows)
 
 
 def _score_ways(heading: str, ways: Mapping[str, Pairs], baseline: str) -> str:

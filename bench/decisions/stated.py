@@ -22,6 +22,11 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final, Literal, get_args
 
+from bench.decisions.blind_rules import (
+    TableAnswer,
+    forecast_by_agreement,
+    forecast_by_whole_table,
+)
 from bench.decisions.earlier import (
     TrustedVote,
     average_stated,
@@ -31,10 +36,7 @@ from bench.decisions.earlier import (
 from moothall.scoring.independence import compute_independence, presume_correlation
 from moothall.scoring.posterior import (
     CEILING,
-    BlindAnswer,
-    compute_posterior,
     compute_record_weight,
-    score_choices,
 )
 from moothall.scoring.trust import TrackRecord, compute_accuracy, compute_brier, compute_trust
 
@@ -166,22 +168,26 @@ def _find_log_odds(vote: TrustedVote) -> float:
     return math.log(share / (1 - share)) * (1 if vote.position == "support" else -1)
 
 
-def _weigh_statements(votes: Sequence[TrustedVote]) -> float:
-    """The shipped rule: a statement counts by the cases behind it, the presumption the rest."""
-    worths = _find_worths(tuple(vote.family for vote in votes))
-    answers = [
-        BlindAnswer(
-            choice=str(v.position),
-            accuracy=v.accuracy,
-            worth=worth,
-            stated=v.confidence if v.stated else None,
+def _list_answers(votes: Sequence[TrustedVote]) -> list[TableAnswer]:
+    return [
+        TableAnswer(
+            choice=str(vote.position),
+            family=vote.family,
+            accuracy=vote.accuracy,
+            stated=vote.confidence if vote.stated else None,
             cases=EARLIER,
         )
-        for v, worth in zip(votes, worths, strict=True)
+        for vote in votes
     ]
-    return compute_posterior({"support": 0.0, "oppose": 0.0, **score_choices(answers, 2)}, 2)[
-        "support"
-    ]
+
+
+def _weigh_statements(votes: Sequence[TrustedVote]) -> float:
+    """The shipped rule: a statement counts by the cases behind it, the presumption the rest."""
+    return forecast_by_agreement(_list_answers(votes), "support", 2)
+
+
+def _weigh_by_whole_table(votes: Sequence[TrustedVote]) -> float:
+    return forecast_by_whole_table(_list_answers(votes), "support", 2)
 
 
 def _ignore_confidences(votes: Sequence[TrustedVote]) -> float:
@@ -221,10 +227,12 @@ def _average_probabilities(votes: Sequence[TrustedVote]) -> float:
 
 
 OURS: Final = "by the cases behind it (ours)"
+WHOLE_TABLE: Final = "by the whole table (the rule before)"
 PROPORTION: Final = "in proportion (the first rule)"
 POOLS: Final[dict[str, Pool]] = {
     OURS: _weigh_statements,
-    "mean of log-odds, by record (the rule before)": average_stated,
+    WHOLE_TABLE: _weigh_by_whole_table,
+    "mean of log-odds, by record": average_stated,
     "the mean times the effective votes": _sum_by_record,
     "sum of log-odds × n_eff/n": _sum_log_odds,
     "mean of probabilities": _average_probabilities,

@@ -1,16 +1,18 @@
 """How likely what was decided is right, by what the seats answered before they read each other (D-12)."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
 import numpy
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import ErrorCorrelation, Topic
+from moothall.scoring.independence import pool_agreeing
 from moothall.scoring.posterior import BlindEvidence, find_agreement, weigh_blind_answers
 
 FOUR = Topic(options=("A", "B", "C", "D"))
@@ -30,7 +32,7 @@ def weigh(choices: str, subject: Topic = FOUR, **more: float | str) -> BlindEvid
 
 @pytest.mark.parametrize(
     ("blind", "decided", "confidence"),
-    [("ABCDD", "C", 0.21), ("DAAAA", "D", 0.13), ("AAAAA", "A", 0.85)],
+    [("ABCDD", "C", 0.21), ("DAAAA", "D", 0.24), ("AAAAA", "A", 0.85)],
 )
 def test_debates_that_said_95_say_what_the_blind_answers_are_worth(
     blind: str, decided: str, confidence: float
@@ -53,18 +55,32 @@ def test_what_an_unknown_seat_states_counts_nothing() -> None:
 
 @pytest.mark.parametrize(("cases", "share"), [(10, 0.5), (90, 0.9)])
 def test_a_statement_counts_by_the_reviewed_cases_behind_it(cases: float, share: float) -> None:
-    """D-12: n / (n + 10), the presumption the rest."""
+    """D-12: n / (n + 10), the presumption, that it is as sure as .85, the rest."""
     seat = Seat(id=SeatId("a"), platform="human", cases=cases)
     found = weigh_blind_answers([seat], {seat.id: ("A", 0.9)}, FOUR)
     assert found is not None
     presumed, stated = math.log(0.65 * 3 / 0.35), math.log(0.9 * 3 / 0.1)
-    assert found.scores["a"] == pytest.approx((1 - share) * presumed + share * stated)
+    factor = 1 - share + share * stated / math.log(0.85 * 3 / 0.15)
+    assert found.scores["a"] == pytest.approx(presumed * factor)
 
 
-def test_a_record_counts_as_it_is_among_options_and_as_a_ratio_among_open_answers() -> None:
-    """D-12: being right in 40 % of open questions is no ignorance."""
+def test_a_record_counts_as_it_is_among_options_and_skill_is_enough_among_open_answers() -> None:
+    """D-12: being right in a quarter of open questions is no ignorance; being right by chance is."""
     assert weigh("AA", accuracy=0.4).scores["a"] < weigh("AA").scores["a"]
-    assert weigh("AA", Topic(), accuracy=0.4).scores == pytest.approx(weigh("AA", Topic()).scores)
+    ordinary = weigh("AA", Topic()).scores["a"]
+    for accuracy in (0.25, 0.4, 0.65):
+        assert weigh("AA", Topic(), accuracy=accuracy).scores["a"] == pytest.approx(ordinary)
+    assert weigh("AA", Topic(), accuracy=0.8).scores["a"] > ordinary
+    assert 0 < weigh("AA", Topic(), accuracy=0.1).scores["a"] < ordinary
+    assert weigh("AA", Topic(), accuracy=0.05).scores["a"] == pytest.approx(0)
+
+
+def test_the_more_open_answers_there_are_the_more_there_could_have_been() -> None:
+    """D-12: twenty, and forty more for every further answer."""
+    evidence = weigh("AABC", Topic())
+    scores = [math.exp(each) for each in evidence.scores.values()]
+    chance = scores[0] / (math.fsum(scores) + 100 - 3)
+    assert evidence.find_confidence("A") == pytest.approx(chance)
 
 
 def test_yes_and_no_are_two_options() -> None:
@@ -116,6 +132,9 @@ def test_agreement_before_reading_is_told_from_agreement_after_it(
     assert find_agreement(choice, [SeatId("c"), *blind], blind) == "after_reading"
 
 
+Drawn = tuple[str, str, float, float, float | None, float]
+"""An answer: its choice, platform, bias weight, accuracy, statement and reviewed cases."""
+
 _SEATS = st.lists(
     st.tuples(
         st.sampled_from("ABCDE"),
@@ -130,46 +149,53 @@ _SEATS = st.lists(
 )
 
 
-def compute_again(
-    drawn: Sequence[tuple[str, str, float, float, float | None, float]], options: int | None
-) -> dict[str, float]:
-    """The same by another way: R is solved by a library, and every sum is written out."""
-    families = [
-        platform if platform != "human" else f"human {n}"
-        for n, (_, platform, *_) in enumerate(drawn)
-    ]
-    correlations = numpy.array(
-        [
-            [1.0 if i == j else 0.5 if a == b else 0.25 for j, b in enumerate(families)]
-            for i, a in enumerate(families)
-        ]
-    )
-    worths = numpy.linalg.solve(correlations, numpy.ones(len(drawn)))
+def weigh_again(drawn: Drawn, options: int | None) -> float:
+    """What one answer weighs, written out."""
+    _, _, _, accuracy, stated, cases = drawn
     k = options or 20
-    records = numpy.array(
-        [max(0.0, math.log(min(a, 0.99) * (k - 1) / (1 - min(a, 0.99)))) for *_, a, _, _ in drawn]
-    )
-    if options is None and records.mean() > 0:
-        records = records / records.mean() * math.log(0.65 * (k - 1) / 0.35)
-    biases = numpy.array([weight for _, _, weight, *_ in drawn])
-    sources = biases / biases.max() * records * worths
-    sums = {choice.lower(): 0.0 for choice, *_ in drawn}
-    for (choice, _, _, _, stated, cases), source in zip(drawn, sources, strict=True):
-        kappa = cases / (cases + 10) if stated is not None and sources.sum() > 0 else 0.0
-        odds = min(stated or 0.0, 0.95) * (k - 1) / (1 - min(stated or 0.0, 0.95))
-        said = math.log(odds) if odds > 1 else 0.0
-        sums[choice.lower()] += (1 - kappa) * source + (
-            kappa * said * source / sources.sum() if kappa else 0.0
-        )
-    total = sum(math.exp(value) for value in sums.values()) + max(k - len(sums), 0)
-    return {choice: min(math.exp(value) / total, 0.99) for choice, value in sums.items()}
+
+    def log_odds(share: float) -> float:
+        return max(0.0, math.log(share * (k - 1) / (1 - share))) if share > 0 else 0.0
+
+    record = log_odds(min(accuracy, 0.99))
+    if options is None and accuracy < 0.65:
+        record = log_odds(0.65) * min(1.0, record / log_odds(0.25))
+    if stated is None:
+        return record
+    kappa = cases / (cases + 10)
+    return record * ((1 - kappa) + kappa * log_odds(min(stated, 0.95)) / log_odds(0.85))
+
+
+def count_voices_again(families: Sequence[str]) -> float:
+    """The independent voices by the formula for families: Σ m / (ρ₁ + m · ρ₂), pooled over the families by ρ₂."""
+    sizes = [families.count(family) for family in set(families)]
+    # R is block-diagonal plus 0.2 everywhere: with 0.5 within a family, 0.5 · I + 0.3 · J within a block.
+    apart = sum(size / (0.5 + 0.3 * size) for size in sizes)
+    return apart / (1 + 0.2 * apart)
+
+
+def compute_again(drawn: Sequence[Drawn], options: int | None) -> dict[str, float]:
+    """The same by another way: the integral over the steps of weight, and the voices of families by a formula."""
+    groups: dict[str, list[tuple[float, str]]] = {}
+    for number, each in enumerate(drawn):
+        family = each[1] if each[1] != "human" else f"human {number}"
+        groups.setdefault(each[0].lower(), []).append((weigh_again(each, options), family))
+    sums: dict[str, float] = {}
+    for choice, group in groups.items():
+        total, below = 0.0, 0.0
+        for step in sorted({weight for weight, _ in group}):
+            reaching = [family for weight, family in group if weight >= step]
+            total += (step - below) * count_voices_again(reaching)
+            below = step
+        sums[choice] = total
+    k = options or 20 + 40 * (len(sums) - 1)
+    whole = sum(math.exp(value) for value in sums.values()) + max(k - len(sums), 0)
+    return {choice: min(math.exp(value) / whole, 0.99) for choice, value in sums.items()}
 
 
 @given(_SEATS, st.sampled_from((None, 2, 4, 7)))
-def test_a_second_implementation_comes_to_the_same(
-    drawn: list[tuple[str, str, float, float, float | None, float]], options: int | None
-) -> None:
-    """D-12: random groups, to twelve digits."""
+def test_a_second_implementation_comes_to_the_same(drawn: list[Drawn], options: int | None) -> None:
+    """D-12, Q-11: random groups, to twelve digits."""
     seats = [
         Seat(id=SeatId(f"s{n}"), platform=platform, weight=weight, accuracy=accuracy, cases=cases)
         for n, (_, platform, weight, accuracy, _, cases) in enumerate(drawn)
@@ -186,30 +212,23 @@ def test_a_second_implementation_comes_to_the_same(
         assert found.compute_posterior(choice) == pytest.approx(confidence, abs=1e-12)
 
 
-@given(_SEATS, st.sampled_from((None, 4)), st.sampled_from("ABC"))
-def test_one_more_that_answered_so_never_makes_it_less_likely(
-    drawn: list[tuple[str, str, float, float, float | None, float]],
-    options: int | None,
-    decided: str,
+@given(st.integers(2, 6), st.data())
+def test_voices_are_counted_by_the_best_shares_whatever_was_observed(
+    count: int, data: st.DataObject
 ) -> None:
-    """D-12: seats without a record, whatever their families and their words."""
-    seats = [
-        Seat(id=SeatId(f"s{n}"), platform=platform) for n, (_, platform, *_) in enumerate(drawn)
-    ]
-    answers = {
-        seat.id: (choice, stated)
-        for seat, (choice, _, _, _, stated, _) in zip(seats, drawn, strict=True)
-    }
-    subject = Topic(options=tuple("ABCD"[: options or 0]))
-    before = weigh_blind_answers(seats, answers, subject)
-    more = Seat(id=SeatId("more"), platform="human")
-    after = weigh_blind_answers([*seats, more], {**answers, more.id: (decided, 0.1)}, subject)
-    assert before is not None
-    assert after is not None
-    assert (
-        after.compute_posterior(decided.lower())
-        >= before.compute_posterior(decided.lower()) - 1e-12
-    )
+    """Q-11: against a search over all subsets, where the observed correlations fit together."""
+    rows = numpy.eye(count)
+    for one in range(count):
+        for other in range(one):
+            rows[one, other] = rows[other, one] = data.draw(st.floats(0, 0.9))
+    assume(numpy.linalg.eigvalsh(rows)[0] > 0.06)
+    best = 0.0
+    for size in range(1, count + 1):
+        for places in itertools.combinations(range(count), size):
+            shares = numpy.linalg.solve(rows[numpy.ix_(places, places)], numpy.ones(size))
+            if shares.min() >= 0:
+                best = max(best, float(shares.sum()))
+    assert pool_agreeing([1.0] * count, lambda i, j: rows[i, j]) == pytest.approx(best, abs=1e-9)
 
 
 def test_shared_records_replace_the_presumed_correlation() -> None:

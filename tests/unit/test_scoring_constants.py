@@ -8,6 +8,9 @@ import math
 
 import pytest
 
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import Topic
 from moothall.scoring.independence import (
     compute_correlation,
     compute_independence,
@@ -21,6 +24,7 @@ from moothall.scoring.posterior import (
     compute_posterior,
     compute_record_weight,
     score_choices,
+    weigh_blind_answers,
 )
 from moothall.scoring.resolution import (
     ConsensusType,
@@ -44,6 +48,10 @@ def cast(*positions: VotePosition, family: str = "", **more: float | bool) -> li
         SeatVote(seat=f"s{number}", position=position, family=family, **given)  # type: ignore[arg-type]  # by their names
         for number, position in enumerate(positions)
     ]
+
+
+def alone(_one: int, _other: int) -> float:
+    return 0.0
 
 
 YES: VotePosition = "support"
@@ -105,34 +113,36 @@ class TestEvidence:
     @pytest.mark.parametrize(
         ("answers", "options", "confidence"),
         [
-            ("AAA", 4, 0.911871),
-            ("AAB", 4, 0.657599),
+            ("AAA", 4, 0.929699),
+            ("AAB", 4, 0.698122),
             ("AB", 2, 0.5),
-            ("AAA", None, 0.984969),
-            ("AAB", None, 0.800973),
+            ("AAA", None, 0.99),
+            ("AAB", None, 0.802733),
         ],
     )
     def test_small_tables_keep_their_confidence(
         self, answers: str, options: int | None, confidence: float
     ) -> None:
-        listed = [
-            BlindAnswer(choice=choice, worth=2 / 3 if len(answers) == 3 else 0.8)
-            for choice in answers
-        ]
-        found = compute_posterior(score_choices(listed, options), options or OPEN_OPTIONS)
-        assert found["A"] == pytest.approx(confidence, abs=1e-6)
+        seats = [Seat(id=SeatId(f"s{n}"), platform="human") for n in range(len(answers))]
+        listed = {seat.id: (choice, None) for seat, choice in zip(seats, answers, strict=True)}
+        subject = Topic(options=tuple(f"o{n}" for n in range(options or 0)))
+        found = weigh_blind_answers(seats, listed, subject)
+        assert found is not None
+        assert found.find_confidence("A") == pytest.approx(confidence, abs=1e-6)
 
     def test_nothing_above_99_of_100_is_claimed(self) -> None:
         assert compute_record_weight(1.0) == pytest.approx(math.log(99))
         assert compute_posterior({"a": 50.0}, 2)["a"] == 0.99
-        stated = score_choices([BlindAnswer(choice="a", stated=1.0, cases=1e9)], 2)
-        assert stated["a"] == pytest.approx(math.log(19))
+        stated = score_choices([BlindAnswer(choice="a", stated=1.0, cases=1e12)], 2, alone)
+        factor = math.log(19) / math.log(0.85 / 0.15)
+        assert stated["a"] == pytest.approx(math.log(0.65 / 0.35) * factor)
 
     @pytest.mark.parametrize("cases", [10, 30])
     def test_ten_reviewed_cases_make_a_statement_count_half(self, cases: float) -> None:
-        found = score_choices([BlindAnswer(choice="a", stated=0.75, cases=cases)], 2)["a"]
+        found = score_choices([BlindAnswer(choice="a", stated=0.75, cases=cases)], 2, alone)["a"]
         share = cases / (cases + 10)
-        assert found == pytest.approx(share * math.log(3) + (1 - share) * math.log(0.65 / 0.35))
+        factor = 1 - share + share * math.log(3) / math.log(0.85 / 0.15)
+        assert found == pytest.approx(math.log(0.65 / 0.35) * factor)
 
     def test_an_open_answer_is_one_of_twenty(self) -> None:
         assert compute_record_weight(0.5, OPEN_OPTIONS) == pytest.approx(math.log(19))
@@ -191,7 +201,8 @@ class TestIndependence:
 
     def test_a_vote_is_worth_less_beside_its_family(self) -> None:
         def pair(i: int, j: int) -> float:
-            return presume_correlation(*("gpt" if n < 2 else "claude" for n in (i, j)))
+            one, other = ("gpt" if n < 2 else "claude" for n in (i, j))
+            return presume_correlation(one, other)
 
         # R⁻¹·1 of two that err together by a half and a third that errs with them by a quarter.
         assert compute_independence(3, pair) == pytest.approx(

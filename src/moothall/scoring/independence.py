@@ -5,6 +5,7 @@ votes and is higher within a family; the shared track record of two seats replac
 """
 
 import math
+import operator
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -21,6 +22,9 @@ SAME_FAMILY: Final = 0.5
 OTHER_FAMILY: Final = 0.25
 """Measured: 0.23 between judges of different makers."""
 
+AGREED_OTHER_FAMILY: Final = 0.2
+"""The same among seats that gave one answer, whose worth does not depend on who answered otherwise; chosen by the same judges."""
+
 STRENGTH: Final = 30.0
 """How many shared reviewed cases weigh as much as the presumed correlation."""
 
@@ -33,7 +37,16 @@ _PREFIXES: Final[Mapping[str, str]] = {
 ONE_MIND: Final = frozenset({FUNCTION, SCRIPT})
 """Kinds that do not name a model, but one and the same source for all seats of one platform."""
 
+PairCorrelations = Callable[[int, int], float]
+"""The error correlation of two seats, by their places in a list."""
+
+CorrelationRows = tuple[tuple[float, ...], ...]
+
+_LEAST: Final = 0.05
+"""The least eigenvalue of correlations that fit together; that of the presumed ones is 0.5."""
 _SINGULAR: Final = 1e-9
+_SETTLED: Final = 1e-15
+_MAX_SWEEPS: Final = 10_000
 
 _EMBEDDED: Final = "smollm"
 """The family of the model that ships with the package."""
@@ -90,9 +103,9 @@ def _parse_model_name(platform: str) -> str:
     return named.rpartition("/")[2].lower()
 
 
-def presume_correlation(one: str, other: str) -> float:
+def presume_correlation(one: str, other: str, other_family: float = OTHER_FAMILY) -> float:
     """Return the presumed error correlation of seats from these two families."""
-    return SAME_FAMILY if one == other else OTHER_FAMILY
+    return SAME_FAMILY if one == other else other_family
 
 
 def compute_correlation(
@@ -106,34 +119,30 @@ def compute_correlation(
 
 
 def build_seat_correlations(
-    bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]
+    bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat], *, other_family: float = OTHER_FAMILY
 ) -> Callable[[str, str], float]:
     """Return a lookup of the error correlation of two seats: by their shared record if there is one, else by their families."""
-    return _build_lookup(tuple(bonds), tuple(seats))
+    return _build_lookup(tuple(bonds), tuple(seats), other_family)
 
 
 # One lookup for the same seats: what is computed from it for one candidate is kept for the next.
 @lru_cache(maxsize=4)
 def _build_lookup(
-    bonds: tuple[ErrorCorrelation, ...], seats: tuple[Seat, ...]
+    bonds: tuple[ErrorCorrelation, ...], seats: tuple[Seat, ...], other_family: float
 ) -> Callable[[str, str], float]:
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
     families = {seat.id: find_seat_family(seat) for seat in seats}
 
     def find_correlation(one: str, other: str) -> float:
         known = shared.get(frozenset((SeatId(one), SeatId(other)))) if shared else None
-        return (
-            presume_correlation(families[SeatId(one)], families[SeatId(other)])
-            if known is None
-            else known
-        )
+        if known is not None:
+            return known
+        return presume_correlation(families[SeatId(one)], families[SeatId(other)], other_family)
 
     return find_correlation
 
 
-def count_effective_votes(
-    weights: Sequence[float], correlations: Callable[[int, int], float]
-) -> float:
+def count_effective_votes(weights: Sequence[float], correlations: PairCorrelations) -> float:
     """Return how many independent votes these weights are worth: (Σw)² / ΣΣ wᵢwⱼρᵢⱼ, where ρ is 1 for a vote with itself.
 
     Kish's effective sample size, extended to correlated votes. It lies between 1 and the number of positive weights; 0 without
@@ -156,7 +165,104 @@ def count_effective_votes(
     return min(max(effective, 1.0), float(len(present)))
 
 
-def compute_independence(count: int, correlations: Callable[[int, int], float]) -> list[float]:
+def pool_agreeing(weights: Sequence[float], correlations: PairCorrelations) -> float:
+    """Return what sources of these weights are worth together that say the same.
+
+    Each step of weight counts as many times as those that reach it are independent voices (a Choquet integral). Another source
+    or a larger weight never lowers it, because it only adds to those that reach a step.
+    """
+    if len(weights) == 1:
+        return weights[0]
+    order = sorted(range(len(weights)), key=lambda at: -weights[at])
+    rows: list[tuple[float, ...]] = []
+    for one in order:
+        row = [1.0 if one == other else correlations(one, other) for other in order]
+        rows.append(tuple([min(max(rho, 0.0), 1.0) for rho in row]))
+    parts: list[float] = []
+    for at, one in enumerate(order, 1):
+        below = weights[order[at]] if at < len(order) else 0.0
+        step = weights[one] - below
+        if step > 0:
+            parts.append(step * _count_voices(tuple([row[:at] for row in rows[:at]])))
+    return math.fsum(parts)
+
+
+@lru_cache(maxsize=512)
+def _count_voices(rows: CorrelationRows) -> float:
+    """Return how many independent voices these are, by their correlations: 1 / xᵀRx for the best shares x ≥ 0 with Σx = 1.
+
+    One more never makes it fewer: the best shares may leave it out.
+    """
+    fitting = _make_fit(rows)
+    solved = _solve_definite(fitting, 0.0)
+    if solved is not None and min(solved) >= 0:
+        return math.fsum(solved)
+    return _search_voices(fitting)
+
+
+def _make_fit(rows: CorrelationRows) -> CorrelationRows:
+    """Return the correlations, or as many tenths of them as fit together: observed ones need not.
+
+    The more sources there are, the fewer tenths: so that one more never makes it fewer voices here either.
+    """
+    for tenths in range(10, 0, -1):
+        scaled: list[tuple[float, ...]] = []
+        for at, row in enumerate(rows):
+            shares = [rho * tenths / 10 for rho in row]
+            shares[at] = 1.0
+            scaled.append(tuple(shares))
+        if _solve_definite(scaled, _LEAST) is not None:
+            return tuple(scaled)
+    return tuple(
+        [tuple([float(at == other) for other in range(len(rows))]) for at in range(len(rows))]
+    )
+
+
+def _solve_definite(rows: Sequence[Sequence[float]], least: float) -> list[float] | None:
+    """Solve (R − least · I)·x = 1 by a Cholesky decomposition; None if an eigenvalue of R is not above `least`."""
+    lower: list[list[float]] = []
+    forward: list[float] = []
+    for at, row in enumerate(rows):
+        line: list[float] = []
+        for column in range(at):
+            known = math.fsum(map(operator.mul, line, lower[column]))
+            line.append((row[column] - known) / lower[column][column])
+        pivot = row[at] - least - math.fsum(map(operator.mul, line, line))
+        if pivot < _SINGULAR:
+            return None
+        root = math.sqrt(pivot)
+        forward.append((1.0 - math.fsum(map(operator.mul, line, forward))) / root)
+        lower.append([*line, root])
+    solution = [0.0] * len(rows)
+    for at in reversed(range(len(rows))):
+        later = range(at + 1, len(rows))
+        known = math.fsum([lower[row][at] * solution[row] for row in later])
+        solution[at] = (forward[at] - known) / lower[at][at]
+    return solution
+
+
+def _search_voices(rows: Sequence[Sequence[float]]) -> float:
+    """Return the most that 2·Σx − xᵀRx comes to for x ≥ 0, which is the number of voices, by improving one share after another."""
+    shares = [0.0] * len(rows)
+    for _ in range(_MAX_SWEEPS):
+        largest = 0.0
+        for at, row in enumerate(rows):
+            others = math.fsum(map(operator.mul, row, shares)) - shares[at]
+            improved = max(0.0, 1.0 - others)
+            largest = max(largest, abs(improved - shares[at]))
+            shares[at] = improved
+        if largest < _SETTLED:
+            break
+    spread = math.fsum(
+        [
+            share * math.fsum(map(operator.mul, row, shares))
+            for share, row in zip(shares, rows, strict=True)
+        ]
+    )
+    return 2.0 * math.fsum(shares) - spread
+
+
+def compute_independence(count: int, correlations: PairCorrelations) -> list[float]:
     """Return what each of `count` votes is worth beside the others, 1 for one that errs alone.
 
     The weights R⁻¹·1 pool correlated votes best, where R holds their error correlations. Votes that are all alike are worth

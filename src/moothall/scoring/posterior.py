@@ -4,17 +4,21 @@ A source that is right with the probability a among K options weighs
 
     w = max(0, ln(a · (K − 1) / (1 − a)))        nothing at chance, and nothing below it
 
-and the posterior of an option is softmax(Σ b · w · f) over the options, where f is what an answer is worth beside the others that
-err with it (`independence.compute_independence`) and b the seat's bias weight over the heaviest. An option that nobody named
-counts exp(0). Where the options are named, the record counts as it is; for open answers, where being right in one case of three
-is skill, as a ratio: the mean weight at the table is that of a source without a record.
+What speaks for an option is what its sources are worth together, `independence.pool_agreeing`: those that err together count for
+less than their number, one mind on several seats counts once. The posterior is softmax over the options; one that nobody named
+counts exp(0). Only those who gave an answer say what is worth how much for it. So one more of them never makes it less likely, and
+one that answers otherwise never more (Q-11). Bias weights say who decides and never who is right: they are not in it.
+
+Where the options are named, the record counts as it is. Open answers are one of OPEN_OPTIONS, and of OPEN_MORE more for every
+further answer that was given: the more answers there are, the more there could have been. Among so many, being right in one case
+of four is skill: a record between OPEN_SKILL and that of a source without one counts as the latter.
 
 Only what was answered before anyone read anyone is such evidence: agreement that comes from reading is right far less often.
 
 A seat that states how sure it is says more than its choice, as far as it has shown that it knows: with n reviewed cases its
-statement c counts κ = n / (n + 10), and the presumption the rest.
+statement c counts κ = n / (n + 10), and the presumption, that it is as sure as ORDINARY_STATEMENT, the rest:
 
-    score = (1 − κ) · b · w · f + κ · l · b · w · f / Σ b · w · f        l = ln(c · (K − 1) / (1 − c))
+    w · (1 − κ + κ · l(c) / l(ORDINARY_STATEMENT))        l(c) = max(0, ln(c · (K − 1) / (1 − c)))
 
 A statement above STATED_CEILING counts no more than that. Nothing above CEILING is claimed: there are too few recorded cases to
 show it. `bench/decisions` measures this rule beside others.
@@ -23,6 +27,7 @@ show it. `bench/decisions` measures this rule beside others.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
@@ -31,7 +36,12 @@ from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic, normalize_label
-from moothall.scoring.independence import build_seat_correlations, compute_independence
+from moothall.scoring.independence import (
+    AGREED_OTHER_FAMILY,
+    PairCorrelations,
+    build_seat_correlations,
+    pool_agreeing,
+)
 from moothall.scoring.trust import PRIOR_ACCURACY, find_accuracy
 
 CEILING: Final = 0.99
@@ -43,9 +53,16 @@ STATED_CEILING: Final = 0.95
 STATED_CASES: Final = 10.0
 """How many reviewed cases make a stated confidence count half."""
 
+ORDINARY_STATEMENT: Final = 0.85
+"""Who states this much says what its record says."""
+
 MOTION_OPTIONS: Final = 2
 OPEN_OPTIONS: Final = 20
-"""How many options an open answer is presumed to have been chosen from."""
+"""How many options an open answer is presumed to have been chosen from, where all gave the same."""
+OPEN_MORE: Final = 40
+"""How many more for every further answer."""
+OPEN_SKILL: Final = 0.25
+"""How often a source is right in open questions that is worth as much there as one without a record."""
 
 MIN_BLIND: Final = 2
 """Fewer answers than this are one voice, not a group's."""
@@ -82,38 +99,43 @@ class BlindAnswer:
     choice: str
     accuracy: float = PRIOR_ACCURACY
     """How often the seat is right, by its record."""
-    worth: float = 1.0
-    """What it is worth beside the others that err with it."""
-    weight: float = 1.0
-    """Its bias weight over that of the heaviest."""
     stated: float | None = None
     """How sure it says it is."""
     cases: float = 0.0
     """How many of its statements were reviewed."""
 
 
-def score_choices(answers: Sequence[BlindAnswer], options: int | None) -> dict[str, float]:
-    """Return the score of each choice in log-odds; `options` is None for open answers."""
+def score_choices(
+    answers: Sequence[BlindAnswer], options: int | None, correlations: PairCorrelations
+) -> dict[str, float]:
+    """Return the score of each choice in log-odds; `options` is None for open answers, `correlations` are by place in the list."""
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(answers):
+        places.setdefault(each.choice, []).append(place)
+    weights = [_weigh_answer(each, options) for each in answers]
+    scores: dict[str, float] = {}
+    for choice, agreeing in places.items():
+
+        def correlate(i: int, j: int, agreeing: Sequence[int] = agreeing) -> float:
+            return correlations(agreeing[i], agreeing[j])
+
+        scores[choice] = pool_agreeing([weights[place] for place in agreeing], correlate)
+    return scores
+
+
+def _weigh_answer(answer: BlindAnswer, options: int | None) -> float:
+    """Return what one answer weighs alone: by the record, and by what its seat states as far as it has shown that it knows."""
     count = options or OPEN_OPTIONS
-    records = [compute_record_weight(each.accuracy, count) for each in answers]
-    if options is None and (mean := math.fsum(records) / (len(records) or 1)) > 0:
-        records = [
-            record * compute_record_weight(PRIOR_ACCURACY, count) / mean for record in records
-        ]
-    sources = [
-        each.weight * record * each.worth for each, record in zip(answers, records, strict=True)
-    ]
-    total = math.fsum(sources)
-    parts: dict[str, list[float]] = {}
-    for each, source in zip(answers, sources, strict=True):
-        share = (
-            0.0 if each.stated is None or total <= 0 else each.cases / (each.cases + STATED_CASES)
-        )
-        stated = compute_record_weight(min(each.stated or 0.0, STATED_CEILING), count)
-        score = source * (1 - share) + (share * stated * source / total if share else 0.0)
-        parts.setdefault(each.choice, []).append(score)
-    # `fsum` is exact, so that the result does not depend on the order of the seats.
-    return {choice: math.fsum(scores) for choice, scores in parts.items()}
+    record = compute_record_weight(answer.accuracy, count)
+    if options is None:
+        ordinary = compute_record_weight(PRIOR_ACCURACY, count)
+        skill = record / compute_record_weight(OPEN_SKILL, count)
+        record = max(record, ordinary * min(1.0, skill))
+    if answer.stated is None:
+        return record
+    share = answer.cases / (answer.cases + STATED_CASES)
+    stated = compute_record_weight(min(answer.stated, STATED_CEILING), count)
+    return record * (1 - share + share * stated / compute_record_weight(ORDINARY_STATEMENT, count))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +147,11 @@ class BlindEvidence:
     scores: dict[str, float]
     """The log-odds of each choice."""
     options: int
-    """How many options there are, or are presumed."""
+    """How many options there are; OPEN_OPTIONS for open answers."""
     is_listed: bool = False
     """Whether the options were named: then every label is one of them."""
+    of_two: Mapping[str, float] = field(default_factory=dict)
+    """The log-odds among two options, where some answered yes or no and others named something else."""
 
     def is_comparable(self, choice: str) -> bool:
         """Whether the answers say anything of a choice: of one that was worded later, code cannot tell what it means (Q-10)."""
@@ -143,7 +167,15 @@ class BlindEvidence:
 
     def compute_posterior(self, choice: str) -> float:
         """Return the chance that a choice is right; one that nobody gave shares what is left."""
-        return compute_posterior({choice: 0.0, **self.scores}, self.options)[choice]
+        options = self.options
+        if options == OPEN_OPTIONS and not self.is_listed:
+            options += OPEN_MORE * (len(self.counts) - 1)
+        chance = compute_posterior({choice: 0.0, **self.scores}, options)[choice]
+        if self.of_two and choice in YES_OR_NO:
+            # That somebody names a third answer does not make yes surer than among two.
+            among_two = compute_posterior({choice: 0.0, **self.of_two}, MOTION_OPTIONS)[choice]
+            chance = min(chance, among_two)
+        return chance
 
     @property
     def majority(self) -> str | None:
@@ -183,31 +215,30 @@ def weigh_blind_answers(
     voters = [seat for seat in seats if seat.id in named]
     if not voters:
         return None
-    correlations = build_seat_correlations(subject.error_correlations, voters)
-    worths = compute_independence(
-        len(voters), lambda i, j: correlations(voters[i].id, voters[j].id)
+    correlations = build_seat_correlations(
+        subject.error_correlations, voters, other_family=AGREED_OTHER_FAMILY
     )
-    heaviest = max(seat.weight for seat in voters)
-    counts = Counter(named[seat.id][0] for seat in voters)
-    options = _count_options(subject, counts)
+
+    def correlate(i: int, j: int) -> float:
+        return correlations(voters[i].id, voters[j].id)
+
     listed: list[BlindAnswer] = []
-    for seat, worth in zip(voters, worths, strict=True):
+    for seat in voters:
         label, stated = named[seat.id]
         listed.append(
-            BlindAnswer(
-                choice=label,
-                accuracy=find_accuracy(seat),
-                worth=worth,
-                weight=seat.weight / heaviest,
-                stated=stated,
-                cases=seat.cases,
-            )
+            BlindAnswer(choice=label, accuracy=find_accuracy(seat), stated=stated, cases=seat.cases)
         )
+    counts = Counter(each.choice for each in listed)
+    options = _count_options(subject, counts)
+    of_two: dict[str, float] = {}
+    if options is None and not YES_OR_NO.isdisjoint(counts):
+        of_two = score_choices(listed, MOTION_OPTIONS, correlate)
     return BlindEvidence(
         counts=counts,
-        scores=score_choices(listed, options),
+        scores=score_choices(listed, options, correlate),
         options=options or OPEN_OPTIONS,
         is_listed=bool(subject.options),
+        of_two=of_two,
     )
 
 

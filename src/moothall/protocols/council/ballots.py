@@ -19,6 +19,7 @@ from moothall.protocols.council.motions import (
     find_label,
     list_candidates,
     weigh_blind_positions,
+    weigh_blind_support,
 )
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
 from moothall.scoring.independence import build_seat_correlations
@@ -224,11 +225,16 @@ class CandidateVotes:
 
         return sorted(self._candidates, key=rate)
 
-    def compute_shares(self, evidence: BlindEvidence) -> dict[str, float]:
+    @cached_property
+    def blind_support(self) -> Mapping[str, float]:
+        """What those who wrote each choice blind weigh."""
+        return weigh_blind_support(self._state)
+
+    def compute_shares(self, options: int) -> dict[str, float]:
         """Return each choice's share of blind answers and votes together; a vote after reading counts VOTE_SHARE of an answer."""
-        sums = dict(evidence.scores)
+        sums = dict(self.blind_support)
         for choice, listed in self.by_choice.items():
-            support = self._count_support(listed, evidence.options)[0]
+            support = self._count_support(listed, options)[0]
             sums[choice] = sums.get(choice, 0.0) + VOTE_SHARE * support
         total = math.fsum(sums.values())
         if total <= 0:
@@ -242,8 +248,8 @@ class CandidateVotes:
         if evidence is None:
             return support, 0.0, unconditional
         if self._state.opened.settings.choose == "both":
-            return self.compute_shares(evidence)[choice], support, unconditional
-        return support, evidence.scores.get(choice, 0.0), unconditional
+            return self.compute_shares(evidence.options)[choice], support, unconditional
+        return support, self.blind_support.get(choice, 0.0), unconditional
 
     def _count_support(
         self, votes: Sequence[SeatVote], options: int = MOTION_OPTIONS

@@ -7,6 +7,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.protocols.council.facts import CouncilOpened, EndReason
 from moothall.protocols.council.motions import (
+    find_blind_leader,
     find_blind_positions,
     is_blind_agreement,
     weigh_blind_positions,
@@ -49,7 +50,8 @@ ENOUGH_POSTERIOR: Final = 0.80
 def find_settled_choice(state: Council) -> str | None:
     """Return the choice that the blind positions so far settle the question with; None if they do not yet."""
     evidence = weigh_blind_positions(state)
-    if evidence is None or (choice := evidence.leader) is None:
+    choice = find_blind_leader(state)
+    if evidence is None or choice is None:
         return None
     is_settled = (
         evidence.count_lead(choice) >= ENOUGH_LEAD
@@ -64,7 +66,8 @@ def is_blind_lead_clear(state: Council, *, at_all: bool) -> bool:
     Seats that wrote nothing count as if they had written what comes second.
     """
     evidence = weigh_blind_positions(state)
-    if evidence is None or (choice := evidence.leader) is None:
+    choice = find_blind_leader(state)
+    if evidence is None or choice is None:
         return False
     enough = 1 if at_all or evidence.options == OPEN_OPTIONS else CLEAR_LEAD
     return (
@@ -172,12 +175,8 @@ def _find_stage_choice(state: Council, stage: Stage, first: SeatId | None) -> st
     choices = {seat: line.said.choice for seat, line in find_blind_positions(state).items()}
     if stage == "one_mind" and first is not None:
         return choices[first]
-    evidence = weigh_blind_positions(state) if stage == "blind_vote" else None
-    return next(
-        (
-            each
-            for each in choices.values()
-            if evidence is not None and normalize_label(each) == evidence.leader
-        ),
-        "",
-    )
+    if stage != "blind_vote":
+        return ""
+    leader = find_blind_leader(state)
+    named = [each for each in choices.values() if normalize_label(each) == leader]
+    return named[0] if named else ""

@@ -10,9 +10,14 @@ from moothall.domain.replace import dataclass
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import Contribution
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
-from moothall.scoring.posterior import BlindEvidence, weigh_blind_answers
+from moothall.scoring.independence import build_seat_correlations
+from moothall.scoring.posterior import MOTION_OPTIONS, BlindEvidence, weigh_blind_answers
+from moothall.scoring.resolution import build_vote, weigh_votes
 
 ChallengeState = Literal["open", "answered", "accepted"]
+
+_DIGITS: Final = 9
+"""Sums are compared to this many digits: the order of floating-point additions must not break a tie."""
 
 _STANCES: Final[dict[str, int]] = {"support": 1, "challenge": -1}
 
@@ -190,6 +195,43 @@ def weigh_blind_positions(state: Council) -> BlindEvidence | None:
     for seat, line in find_blind_positions(state).items():
         answers[seat] = (line.said.choice, line.said.confidence)
     return weigh_blind_answers(state.seats, answers, state.opened.subject)
+
+
+def weigh_blind_support(state: Council) -> Mapping[str, float]:
+    """Return what those who wrote each choice blind would weigh in a vote: by record, independence and bias weight."""
+    labels: dict[SeatId, str] = {}
+    for seat_id, line in find_blind_positions(state).items():
+        if find_label(line):
+            labels[seat_id] = find_label(line)
+    subject = state.opened.subject
+    seats = [seat for seat in state.seats if seat.id in labels]
+    correlations = build_seat_correlations(subject.error_correlations, seats)
+    evidence = weigh_blind_positions(state)
+    options = MOTION_OPTIONS if evidence is None else evidence.options
+    weights = weigh_votes([build_vote(seat, None, None) for seat in seats], correlations, options)
+    support: dict[str, float] = {}
+    for seat, weight in zip(seats, weights, strict=True):
+        label = labels[seat.id]
+        support[label] = support.get(label, 0.0) + weight
+    return support
+
+
+def find_blind_leader(state: Council) -> str | None:
+    """Return the choice that would win if the blind positions were votes; of equals the one of more seats, None if two have as many.
+
+    Bias weights say who decides, so they count here; they do not count in how likely it is right.
+    """
+    evidence = weigh_blind_positions(state)
+    if evidence is None:
+        return None
+    weights = weigh_blind_support(state)
+    ranks = {
+        choice: (round(weights[choice], _DIGITS), count)
+        for choice, count in evidence.counts.items()
+    }
+    best = max(ranks.values())
+    leading = [choice for choice, rank in ranks.items() if rank == best]
+    return leading[0] if len(leading) == 1 else None
 
 
 def is_new_answer(state: Council, decided: CouncilLine | None) -> bool:

@@ -124,7 +124,7 @@ def _resolve(
         # What settled the panel decides, also where fewer than half of all wrote it.
         resolution = replace(resolution, consensus_type="contested", carried=True)
     if evidence is not None and state.votes and state.opened.settings.choose == "both":
-        share = votes.compute_shares(evidence)[choice]
+        share = votes.compute_shares(evidence.options)[choice]
         is_carried = share > HALF
         kind = resolution.consensus_type
         if is_carried != resolution.carried:
@@ -160,8 +160,7 @@ def find_decided_motion(
     variant: CouncilVariant, state: Council, reason: EndReason, votes: CandidateVotes | None = None
 ) -> CouncilLine | None:
     """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
-    evidence = motions.weigh_blind_positions(state) if reason in {"settled", "one_mind"} else None
-    settled = evidence.leader if evidence is not None else None
+    settled = motions.find_blind_leader(state) if reason in {"settled", "one_mind"} else None
     if settled is None:
         return find_motion(variant, state, votes)
     authors = {
