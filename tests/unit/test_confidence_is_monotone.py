@@ -80,9 +80,9 @@ def draw_table(rng: random.Random) -> Table:
 
 def list_chances(table: Table, joining: str | None) -> dict[str, float]:
     """Return what each answer of the table is given, with one more seat that says this."""
-    seats, answers = table.seats, dict(table.answers)
+    # One more of the roster answers: who sits there does not change in a session.
+    seats, answers = (*table.seats, table.more), dict(table.answers)
     if joining is not None:
-        seats = (*seats, table.more)
         answers[table.more.id] = (joining, table.stated)
     evidence = weigh_blind_answers(seats, answers, table.subject)
     assert evidence is not None

@@ -11,6 +11,7 @@ from moothall.scoring.independence import (
     SAME_FAMILY,
     build_seat_correlations,
     compute_correlation,
+    compute_independence,
     count_effective_votes,
     count_minds,
     detect_family,
@@ -134,15 +135,22 @@ def test_a_family_that_an_agent_states_is_that_of_its_own_seat_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "platform", ["python:call_my_llm", "script:/scripts/board.toml", "command:agent", "acp:agent"]
+    ("platform", "voices"),
+    [
+        ("python:call_my_llm", 1.0),
+        ("script:/scripts/board.toml", 1.0),
+        ("command:agent", 1.0),
+        ("acp:agent", 1.6),
+        ("openai:gpt-5", 1.6),
+    ],
 )
-def test_one_function_or_program_on_four_seats_is_one_mind(platform: str) -> None:
+def test_one_function_or_program_on_four_seats_is_one_mind(platform: str, voices: float) -> None:
     """Q-11: heads are counted by what answers, and not by how many seats it fills."""
     seats = [Seat(id=SeatId(name), platform=platform) for name in ("ada", "bob", "cy", "dee")]
     assert count_minds(seats) == 1
     correlations = build_seat_correlations((), seats)
     worth = count_effective_votes([1.0] * 4, lambda i, j: correlations(seats[i].id, seats[j].id))
-    assert worth == pytest.approx(1.6)
+    assert worth == pytest.approx(voices)
 
 
 def test_people_functions_of_their_own_and_characters_of_a_demo_are_minds_of_their_own() -> None:
@@ -159,3 +167,23 @@ def test_a_stated_family_stands_above_the_program() -> None:
         Seat(id=SeatId("bob"), platform="python:f", family="gpt"),
     ]
     assert count_minds(seats) == 2
+    correlations = build_seat_correlations((), seats)
+    assert correlations("ada", "bob") == OTHER_FAMILY
+
+
+def test_a_function_that_states_its_family_is_a_model_that_is_asked_again() -> None:
+    """Q-11: two answers of one model err together by a half; two of one program are one."""
+    for family, correlation in (("gpt", SAME_FAMILY), ("", 1.0)):
+        seats = [
+            Seat(id=SeatId(name), platform="python:f", family=family) for name in ("ada", "bob")
+        ]
+        assert build_seat_correlations((), seats)("ada", "bob") == correlation
+
+
+def test_the_seats_of_one_mind_share_one_voice() -> None:
+    """Q-11: three seats of one function weigh as much as one person."""
+    seats = [Seat(id=SeatId(name), platform="python:f") for name in ("ada", "bob", "cy")]
+    seats.append(Seat(id=SeatId("dee"), platform="human"))
+    correlations = build_seat_correlations((), seats)
+    worths = compute_independence(4, lambda i, j: correlations(seats[i].id, seats[j].id))
+    assert worths[:3] == [pytest.approx(worths[3] / 3)] * 3

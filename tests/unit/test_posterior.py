@@ -236,3 +236,32 @@ def test_shared_records_replace_the_presumed_correlation() -> None:
     bond = ErrorCorrelation(one=SeatId("s0"), other=SeatId("s1"), correlation=0.0)
     apart = weigh("AA", Topic(options=FOUR.options, error_correlations=(bond,)))
     assert apart.scores["a"] == pytest.approx(2 * math.log(0.65 * 3 / 0.35))
+
+
+@pytest.mark.parametrize(("options", "count"), [(2, 5), (4, 3), (None, 4)])
+@pytest.mark.parametrize("accuracy", [None, 0.55, 0.8])
+def test_one_mind_says_at_most_what_its_record_says(
+    options: int | None, count: int, accuracy: float | None
+) -> None:
+    """Q-11: five seats of one function were .961; asking it again is no second answer."""
+    seats = [
+        Seat(id=SeatId(f"s{n}"), platform="python:call_my_llm", accuracy=accuracy)
+        for n in range(count)
+    ]
+    subject = Topic(options=tuple(f"o{n}" for n in range(options or 0)))
+    found = weigh_blind_answers(seats, {seat.id: ("o1", None) for seat in seats}, subject)
+    assert found is not None
+    # In open questions an ordinary skill is presumed.
+    record = max(accuracy or 0.65, 0.65) if options is None else accuracy or 0.65
+    assert found.find_confidence("o1") == pytest.approx(record)
+
+
+def test_a_second_mind_that_agrees_lifts_the_cap() -> None:
+    """Q-11"""
+    seats = [Seat(id=SeatId(f"s{n}"), platform="command:./ask") for n in range(4)]
+    seats.append(Seat(id=SeatId("eve"), platform="human"))
+    found = weigh_blind_answers(seats, {seat.id: ("A", None) for seat in seats}, FOUR)
+    assert found is not None
+    chance = found.find_confidence("A")
+    assert chance is not None
+    assert chance > 0.8

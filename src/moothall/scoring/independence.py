@@ -7,13 +7,14 @@ votes and is higher within a family; the shared track record of two seats replac
 import math
 import operator
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.domain.roster import EMBEDDED, FUNCTION, SCRIPT, UNNAMED_MINDS, Seat
+from moothall.domain.roster import COMMAND, EMBEDDED, FUNCTION, SCRIPT, UNNAMED_MINDS, Seat
 from moothall.domain.topic import ErrorCorrelation
 
 SAME_FAMILY: Final = 0.5
@@ -25,6 +26,9 @@ OTHER_FAMILY: Final = 0.25
 AGREED_OTHER_FAMILY: Final = 0.2
 """The same among seats that gave one answer, whose worth does not depend on who answered otherwise; chosen by the same judges."""
 
+SAME_MIND: Final = 1.0
+"""Asking one function, program or script again is no second answer."""
+
 STRENGTH: Final = 30.0
 """How many shared reviewed cases weigh as much as the presumed correlation."""
 
@@ -34,8 +38,11 @@ _PREFIXES: Final[Mapping[str, str]] = {
 }
 """Prefixes of model names, with their families."""
 
-ONE_MIND: Final = frozenset({FUNCTION, SCRIPT})
+ONE_SOURCE: Final = frozenset({FUNCTION, SCRIPT})
 """Kinds that do not name a model, but one and the same source for all seats of one platform."""
+
+ONE_MIND: Final = ONE_SOURCE | {COMMAND}
+"""Kinds whose seats of one platform are one mind, unless they state a family."""
 
 PairCorrelations = Callable[[int, int], float]
 """The error correlation of two seats, by their places in a list."""
@@ -58,7 +65,7 @@ def detect_family(platform: str, seat: str) -> str:
     One function or one script on several seats is one mind, whatever it asks (Q-11).
     """
     scheme, _, rest = platform.partition(":")
-    if scheme in ONE_MIND and rest:
+    if scheme in ONE_SOURCE and rest:
         return platform
     if not scheme or scheme in UNNAMED_MINDS:
         return f"seat:{seat}"
@@ -81,6 +88,14 @@ def find_seat_family(seat: Seat) -> str:
         if seat.family
         else detect_family(seat.platform, seat.id)
     )
+
+
+def find_mind(seat: Seat) -> str:
+    """Return what answers in a seat: the same for all seats of one function, program or script that state no family (Q-11)."""
+    scheme, _, rest = seat.platform.partition(":")
+    if scheme in ONE_MIND and rest and not seat.family:
+        return seat.platform
+    return f"seat:{seat.id}"
 
 
 def count_minds(seats: Iterable[Seat]) -> int:
@@ -130,10 +145,18 @@ def build_seat_correlations(
 def _build_lookup(
     bonds: tuple[ErrorCorrelation, ...], seats: tuple[Seat, ...], other_family: float
 ) -> Callable[[str, str], float]:
-    shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
     families = {seat.id: find_seat_family(seat) for seat in seats}
+    minds = {seat.id: find_mind(seat) for seat in seats}
+    # What is recorded of one seat says nothing of the mind behind several.
+    several = {mind for mind, count in Counter(minds.values()).items() if count > 1}
+    shared = {}
+    for bond in bonds:
+        if several.isdisjoint({minds.get(bond.one), minds.get(bond.other)}):
+            shared[frozenset((bond.one, bond.other))] = bond.correlation
 
     def find_correlation(one: str, other: str) -> float:
+        if minds[SeatId(one)] == minds[SeatId(other)]:
+            return SAME_MIND
         known = shared.get(frozenset((SeatId(one), SeatId(other)))) if shared else None
         if known is not None:
             return known
@@ -174,17 +197,33 @@ def pool_agreeing(weights: Sequence[float], correlations: PairCorrelations) -> f
     if len(weights) == 1:
         return weights[0]
     order = sorted(range(len(weights)), key=lambda at: -weights[at])
+    minds = _group_minds(order, correlations)
+    first = [mind[0] for mind in minds]
     rows: list[tuple[float, ...]] = []
-    for one in order:
-        row = [1.0 if one == other else correlations(one, other) for other in order]
+    for one in first:
+        row = [1.0 if one == other else correlations(one, other) for other in first]
         rows.append(tuple([min(max(rho, 0.0), 1.0) for rho in row]))
+    steps = [weights[one] for one in first]
+    steps.append(0.0)
     parts: list[float] = []
-    for at, one in enumerate(order, 1):
-        below = weights[order[at]] if at < len(order) else 0.0
-        step = weights[one] - below
+    for at in range(len(minds)):
+        step = steps[at] - steps[at + 1]
         if step > 0:
-            parts.append(step * _count_voices(tuple([row[:at] for row in rows[:at]])))
+            reaching = rows[: at + 1]
+            parts.append(step * _count_voices(tuple([row[: at + 1] for row in reaching])))
     return math.fsum(parts)
+
+
+def _group_minds(order: Iterable[int], correlations: PairCorrelations) -> list[list[int]]:
+    """Return the sources by mind: those that err together always are one."""
+    minds: list[list[int]] = []
+    for one in order:
+        same = [mind for mind in minds if correlations(mind[0], one) >= SAME_MIND]
+        if same:
+            same[0].append(one)
+        else:
+            minds.append([one])
+    return minds
 
 
 @lru_cache(maxsize=512)
@@ -268,11 +307,20 @@ def compute_independence(count: int, correlations: PairCorrelations) -> list[flo
     The weights R⁻¹·1 pool correlated votes best, where R holds their error correlations. Votes that are all alike are worth
     1 / (1 + (count − 1)·ρ) each, their effective number over their number; a family of many counts as the few that it is.
     """
-    rows = [[1.0 if i == j else correlations(i, j) for j in range(count)] for i in range(count)]
+    minds = _group_minds(range(count), correlations)
+    first = [mind[0] for mind in minds]
+    rows = [[1.0 if i == j else correlations(i, j) for j in first] for i in first]
     # Observed correlations need not fit together. Where they do not, each vote shares with those that it errs with.
     shared = [1.0 / max(math.fsum(row), 1.0) for row in rows]
     solved = _solve_ones([row[:] for row in rows])
-    return solved if solved is not None and all(0 <= worth <= 1 for worth in solved) else shared
+    if solved is None or not all(0 <= worth <= 1 for worth in solved):
+        solved = shared
+    worths = [0.0] * count
+    for mind, worth in zip(minds, solved, strict=True):
+        # The seats of one mind share its voice.
+        for at in mind:
+            worths[at] = worth / len(mind)
+    return worths
 
 
 def _solve_ones(rows: list[list[float]]) -> list[float] | None:

@@ -216,7 +216,7 @@ def weigh_blind_answers(
     if not voters:
         return None
     correlations = build_seat_correlations(
-        subject.error_correlations, voters, other_family=AGREED_OTHER_FAMILY
+        subject.error_correlations, seats, other_family=AGREED_OTHER_FAMILY
     )
 
     def correlate(i: int, j: int) -> float:
