@@ -22,7 +22,14 @@ from moothall.codec.settings import KnownLanguage, explain_validation_error
 from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
-from moothall.domain.roster import HELPING_SEATS, MAX_PATIENCE, MAX_SEATS, Seat, validate_seats
+from moothall.domain.roster import (
+    HELPING_SEATS,
+    MAX_FAMILY_LENGTH,
+    MAX_PATIENCE,
+    MAX_SEATS,
+    Seat,
+    validate_seats,
+)
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.errors import BadPanel, BadRoster, MootError
 from moothall.locale.texts import find_translation
@@ -40,6 +47,7 @@ class SeatForm(BaseModel):
     weight: float = 1.0
     instructions: str = Field(default="", max_length=8_000)
     patience: float | None = None
+    family: str = Field(default="", max_length=MAX_FAMILY_LENGTH)
     sees: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
         default=(), max_length=100
     )
@@ -50,7 +58,7 @@ class SeatForm(BaseModel):
     def build(self, folder: Path, *more: str) -> Seat:
         """Return the seat, with more instructions behind its own. A script is resolved against the folder."""
         instructions = "\n".join(part for part in (self.instructions.strip(), *more) if part)
-        given = self.model_dump(include={"stance", "weight", "patience", "sees", "tools"})
+        given = self.model_dump(include={"stance", "weight", "patience", "family", "sees", "tools"})
         if self.platform.startswith(KIND):
             seat = build_agent_seat(self.id, self.platform, folder)
             more_words = "\n\n".join(part for part in (seat.instructions, instructions) if part)
@@ -199,8 +207,9 @@ def merge_seats(panel: Panel, words: Sequence[Seat]) -> tuple[Seat, ...]:
     given = dict(zip(names, words, strict=True))
     seats = []
     for seat in panel.seats:
+        # What the panel states of its own platform says nothing of another one.
         word = given.pop(seat.id, seat)
-        merged = replace(seat, platform=word.platform)
+        merged = replace(seat, platform=word.platform, family=word.family)
         if word.instructions:
             # With the words of an agent's file, if the platform comes from one.
             merged = replace(merged, stance=word.stance, instructions=word.instructions)

@@ -58,8 +58,8 @@ class Seat:
 
     `patience` is the number of seconds that the seat has for an answer; None leaves that to the protocol. `accuracy` is how often
     its source was right by its track record; None where `trust` was set by hand or nothing is recorded. `cases` is how many of
-    its stated confidences were reviewed. `family` is the model family that an agent from outside states; "" where the platform
-    says it.
+    its stated confidences were reviewed. `family` is the model family that the roster or an agent from outside states; "" where
+    the platform says it.
     """
 
     id: SeatId
