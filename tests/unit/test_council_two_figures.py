@@ -128,13 +128,13 @@ def voting(blind: str, decided: str, settings: CouncilSettings | None = None) ->
         ("ABCDD", "C", 0.21, "contested", "after_reading", "disputed"),
         ("DAAAA", "D", 0.24, "contested", "after_reading", "disputed"),
         ("AAABC", "A", 0.52, "unanimous", "after_reading", "weak"),
-        ("AAAAA", "A", 0.85, "unanimous", "blind", "weak"),
+        ("AAAAA", "A", 0.85, "unanimous", "blind", "fair"),
     ],
 )
 def test_five_votes_at_95_say_what_the_blind_answers_are_worth(
     blind: str, decided: str, confidence: float, kind: str, agreement: str, strength: str
 ) -> None:
-    """D-12, D-26: all of these said .95, `unanimous` and `strong`; five seats of one model are one mind."""
+    """D-12, D-26: all of these said .95, `unanimous` and `strong`; .85 of one model is .85, and that it is one model stands beside it."""
     table = voting(blind, decided)
     closed, decision = table.closed, build_decision(table.timeline)
     assert closed.confidence is not None

@@ -6,10 +6,13 @@ disputed    the support is below CLEAR_MAJORITY; or by what the seats answered b
             overturns what most wrote blind and nobody names a reason; without a vote, a disagreement was left open
 weak        those who took a side hold less than half of the weight, missing votes could have changed it, it says nothing to an
             input of the user, or it is less sure than one ordinary vote; or one voice alone stands behind it: one seat,
-            several seats of one mind, or a vote after reading without blind answers to compare it with
+            several seats of one program, or a vote after reading without blind answers to compare it with
 strong      a vote that nobody opposed, with SURE_SUPPORT and SURE_TURNOUT, at SURE_CONFIDENCE or more by answers that were given
             apart, from seats worth SURE_VOTES independent votes, no challenge left open
-fair        everything else; without a vote it is never more than this
+fair        everything else; without a vote, or where all are one model, it is never more than this
+
+The word follows the figure: several answers of one model that are .85 likely right are `fair`, with the reservation that all are one
+model. The reason of a word is the one reservation that people read beside it.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -30,7 +33,9 @@ Weakness = Literal[
 StrengthReason = (
     NoStrength
     | Weakness
-    | Literal["agreed", "some_oppose", "open_challenges", "no_vote", "alike", "not_all_sure"]
+    | Literal[
+        "agreed", "some_oppose", "open_challenges", "one_model", "no_vote", "alike", "not_all_sure"
+    ]
 )
 ConfidenceBasis = Literal["blind", "readings", "one_voice"]
 """What a confidence comes from: answers before anyone read anyone, independent readings, or votes after reading as one voice."""
@@ -92,16 +97,18 @@ def rate_strength(
         "unanswered": unanswered,
         "unsure": confidence is not None and confidence < ONE_VOTE - _ROUNDING,
         "one_voice": voters == 1 or (support is None and voters < 1),
-        "one_mind": minds == 1,
+        "one_mind": minds == 1 and effective is not None and effective < 1.0 + _ROUNDING,
         "after_reading": support is not None and basis in {None, "one_voice"},
     }
     for reason, holds in weaknesses.items():
         if holds:
             return StrengthRating("weak", reason)
+    if support is not None and (opposed or open_challenges):
+        return StrengthRating("fair", "some_oppose" if opposed else "open_challenges")
+    if minds == 1:
+        return StrengthRating("fair", "one_model")
     if support is None:
         return StrengthRating("fair", "no_vote")
-    if opposed or open_challenges:
-        return StrengthRating("fair", "some_oppose" if opposed else "open_challenges")
     if (
         support < SURE_SUPPORT
         or (turnout or 0.0) < SURE_TURNOUT
