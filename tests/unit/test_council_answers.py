@@ -99,7 +99,7 @@ def test_a_condition_on_an_unproposed_option_is_an_obligation() -> None:
     """D-22: it is support, and stays open until it is met."""
     conditional = {"choice": "C", "condition": "There is a backup.", "due": "May"}
     decision = choose(open_board("AABB"), ada=conditional, bob="C", cy="C", dee="abstain")
-    assert (decision.choice, decision.consensus_type) == ("C", "contested")
+    assert (decision.choice, decision.consensus_type) == ("C", "convergent")
     assert [(each.seat, each.text, each.due) for each in decision.obligations] == [
         ("ada", "There is a backup.", "May")
     ]
@@ -157,18 +157,30 @@ def test_words_that_nobody_had_before_have_no_chance_of_being_right(
 
 
 @pytest.mark.parametrize(
-    ("blind", "decided"), [(("A", "A", "B"), "A"), (("A", "A", "B"), "b"), (("yes",) * 3, "no")]
+    ("blind", "decided"),
+    [(("A", "A", "B"), "A"), (("A", "A", "B"), "b"), (("yes", "yes", "no"), "no")],
 )
 def test_a_label_that_somebody_had_before_keeps_its_chance(
     blind: tuple[str, ...], decided: str
 ) -> None:
-    """D-12: also no, where all had written yes: these two exclude each other."""
+    """D-12"""
     decision = build_decision(settle_words(blind, decided).timeline)
     assert decision.confidence is not None
     assert decision.no_confidence is None
 
 
-def test_a_listed_option_keeps_its_chance_although_nobody_had_it_before() -> None:
+def test_a_listed_option_that_nobody_had_before_has_no_chance() -> None:
+    """Q-10: it was found by talking, and the blind answers did not contain it."""
     decision = choose(open_board("AABB"), ada="C", bob="C", cy="C", dee="C")
-    assert decision.confidence is not None
-    assert decision.confidence < 0.5
+    assert (decision.confidence, decision.no_confidence) == (None, "new_answer")
+    assert (decision.choice, decision.strength) == ("C", "weak")
+
+
+@pytest.mark.parametrize(("blind", "decided"), [(("yes",) * 3, "no"), (("no", "no"), "yes")])
+def test_no_after_all_wrote_yes_has_no_chance_and_has_left_the_majority(
+    blind: tuple[str, ...], decided: str
+) -> None:
+    """Q-10, D-12"""
+    decision = build_decision(settle_words(blind, decided).timeline)
+    assert (decision.confidence, decision.no_confidence) == (None, "new_answer")
+    assert (decision.consensus_type, decision.strength) == ("contested", "disputed")

@@ -429,7 +429,7 @@ def test_the_terminal_shows_the_decision_in_short() -> None:
     """D-12, D-19, D-21, M-9: what was chosen and what it is worth come first."""
     assert render_terminal(_rich("en").timeline).split("\n") == [
         "yes · disputed (most had written otherwise, and nobody names a reason for the change)",
-        "Contested: by what the seats answered before they read each other it is 49 % likely right. Moved by reading: minski "
+        "Contested: by what the seats answered before they read each other it is 40 % likely right. Moved by reading: minski "
         "(names nothing). Decided with 1 open challenge(s): #5. This is not what most had written before reading anyone, and "
         "nobody who changed "
         "names a line that moved them.",
@@ -438,7 +438,7 @@ def test_the_terminal_shows_the_decision_in_short() -> None:
         "Written by: emerson",
         "Text that was voted on: #11",
         "Consensus: contested: carried narrowly, or not what most had answered before they read each other",
-        "How likely it is right: 49 %, by what the seats answered before they read each other",
+        "How likely it is right: 40 %, by what the seats answered before they read each other",
         "Support: 78 % of the weight that took a side (80 % of all weight); 3 votes, which count as 1.7 independent ones, "
         "as seats of one model or one author err alike",
         "Ended by: the vote",

@@ -52,11 +52,15 @@ class ReadSession(NamedTuple):
             asked = {find_asked_seat(ask) for ask in timeline.session_state.pending}
         lost = tuple(replace(each, why=why.get(each.seat, "")) for each in decision.lost)
         lines = render_decision_lines(self.plugin.report(timeline))
+        note = ""
+        if decision.no_confidence is not None:
+            note = SHARED_REPORT[timeline.language].no_figures[decision.no_confidence]
         return replace(
             decision,
             lost=lost,
             cursor=timeline.seq,
             waiting_for=tuple(sorted(asked)),
+            no_confidence_note=note,
             summary=tuple(line.text for line in lines if line.text),
         )
 

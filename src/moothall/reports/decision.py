@@ -191,7 +191,9 @@ class Decision:
     confidence_from: ConfidenceBasis | None = None
     """What this figure comes from."""
     no_confidence: NoConfidence | None = None
-    """Why there is no figure where blind answers were given: `new_answer` was put into words after the reading."""
+    """Why there is no figure where blind answers were given: a `new_answer` came only after the reading."""
+    no_confidence_note: str = field(default="", compare=False)
+    """The same in one sentence, for people."""
     author_confidence: float | None = None
     """How sure its author says it is: the author's own figure, which nothing else rests on."""
     support: float | None = None

@@ -154,14 +154,18 @@ class BlindEvidence:
     """The log-odds among two options, where some answered yes or no and others named something else."""
 
     def is_comparable(self, choice: str) -> bool:
-        """Whether the answers say anything of a choice: of one that was worded later, code cannot tell what it means (Q-10)."""
+        """Whether a choice is another one than those that were given: of one that was worded later, code cannot tell (Q-10)."""
         label = normalize_label(choice)
         return self.is_listed or label in self.counts or YES_OR_NO.issuperset({label, *self.counts})
 
+    def is_given(self, choice: str) -> bool:
+        """Whether a seat gave this answer; what only talking brought has no chance from the blind answers (Q-10)."""
+        return normalize_label(choice) in self.counts
+
     def find_confidence(self, choice: str) -> float | None:
-        """Return how likely what was decided is right; None without a choice to compare, or with one answer alone."""
+        """Return how likely what was decided is right; None for a choice that nobody gave, or with one answer alone."""
         label = normalize_label(choice)
-        if not label or not self.is_comparable(label) or sum(self.counts.values()) < MIN_BLIND:
+        if not label or not self.is_given(label) or sum(self.counts.values()) < MIN_BLIND:
             return None
         return self.compute_posterior(label)
 

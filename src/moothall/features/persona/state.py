@@ -283,11 +283,11 @@ def _compute_blind_confidence(state: Meeting) -> float | None:
 
 
 def is_new_answer(state: Meeting) -> bool:
-    """Whether nobody had named the draft's choice before anybody spoke, and no options were named."""
+    """Whether nobody had named the draft's choice before anybody spoke: then nothing says how likely it is right (Q-10)."""
     if state.draft is None or not state.draft.choice.strip():
         return False
     evidence = _weigh_blind_choices(state)
-    return evidence is not None and not evidence.is_comparable(state.draft.choice)
+    return evidence is not None and not evidence.is_given(state.draft.choice)
 
 
 def _find_agreement(

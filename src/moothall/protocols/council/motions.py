@@ -235,10 +235,10 @@ def find_blind_leader(state: Council) -> str | None:
 
 
 def is_new_answer(state: Council, decided: CouncilLine | None) -> bool:
-    """Whether nobody had written this label blind, and no options were named: what it says of the blind ones is not known."""
+    """Whether nobody had written this answer blind: then the blind ones do not say how likely it is right (Q-10)."""
     evidence = weigh_blind_positions(state)
     label = find_label(decided)
-    return bool(label) and evidence is not None and not evidence.is_comparable(label)
+    return bool(label) and evidence is not None and not evidence.is_given(label)
 
 
 def find_label(line: CouncilLine | None) -> str:

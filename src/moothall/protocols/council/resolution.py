@@ -131,14 +131,18 @@ def _resolve(
             kind = "contested" if is_carried else "no_consensus"
         resolution = replace(resolution, consensus_type=kind, carried=is_carried, support=share)
     demanded = state.opened.settings.carry_at
+    has_left = False
+    if evidence is not None and evidence.is_comparable(choice):
+        has_left = evidence.majority not in {None, choice}
     if motions.is_new_answer(state, decided):
-        return apply_confidence(resolution, None, carry_at=demanded), "one_voice"
+        resolution = apply_confidence(resolution, None, left_majority=has_left, carry_at=demanded)
+        return resolution, "one_voice"
     confidence = evidence.find_confidence(decided.said.choice) if evidence is not None else None
     if evidence is None or confidence is None:
         voiced = None if is_owned else _find_one_voice(state, resolution, choice, votes)
         return apply_confidence(resolution, voiced, carry_at=demanded), "one_voice"
-    left = evidence.majority not in {None, choice}
-    return apply_confidence(resolution, confidence, left_majority=left, carry_at=demanded), "blind"
+    resolution = apply_confidence(resolution, confidence, left_majority=has_left, carry_at=demanded)
+    return resolution, "blind"
 
 
 def _find_one_voice(
@@ -184,7 +188,7 @@ def tally_candidates(
     def rate_choice(choice: str) -> float | None:
         if evidence is None or choice.startswith("#"):
             return one_voice[choice]
-        return evidence.compute_posterior(choice) if evidence.is_comparable(choice) else None
+        return evidence.compute_posterior(choice) if evidence.is_given(choice) else None
 
     tallies: list[CandidateTally] = []
     for number in votes.ranking:

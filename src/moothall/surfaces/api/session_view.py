@@ -325,6 +325,9 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
                 (),
             )
         )
+    elif decision.no_confidence is not None:
+        why = describe_confidence(decision, shared)
+        figures.append((name_confidence(decision, shared), format_percent(None), why, ()))
     if decision.author_confidence is not None:
         figures.append(
             (

@@ -180,6 +180,7 @@ class ResultOut(ApiModel):
         default=None,
         description="Why there is no chance: new_answer, nobody had it in these words before they read each other.",
     )
+    no_confidence_note: str = Field(default="", description="The same in one sentence.")
     consensus_type: str
     spared: int = Field(
         default=0,
