@@ -92,15 +92,15 @@ session s
 #9 cem oppose (0.60): It will hurt.
   ■ contested: carried narrowly, or not what most had answered before they read each other
 sqlite · disputed (most had written otherwise, and nobody names a reason for the change)
-Contested: by what the seats answered before they read each other it is 10 % likely right. Moved by reading: ada (names \
+Contested: by what the seats answered before they read each other it is 27 % likely right. Moved by reading: ada (names \
 nothing). Decided with 1 open challenge(s): #5. This is not what most had written before reading anyone, and nobody who changed \
 names a line that moved them.
 │ Begin with SQLite, move when a second writer comes.
 Written by: ada
 Text that was voted on: #6
 Consensus: contested: carried narrowly, or not what most had answered before they read each other
-How likely it is right: 10 %, by what the seats answered before they read each other
-Support: 67 % of the weight that took a side (100 % of all weight); 3 votes, which count as 1.5 \
+How likely it is right: 27 %, by what the seats answered before they read each other
+Support: 67 % of the weight that took a side (100 % of all weight); 3 votes, which count as 1.0 \
 independent ones, as seats of one model or one author err alike
 Ended by: the vote
 
@@ -167,7 +167,7 @@ def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_wh
     )
     assert (found["status"], found["endedBy"], found["author"]) == ("concluded", "voted", "ada")
     assert (found["consensusType"], found["choice"]) == ("contested", "sqlite")
-    assert (found["voters"], round(found["effective"], 2)) == (3, 1.5)
+    assert (found["voters"], round(found["effective"], 2)) == (3, 1.0)
     assert found["openChallenges"] == [{"text": "SQLite has one writer.", "entries": [5]}]
     assert found["overturned"] is True
     assert [

@@ -156,7 +156,7 @@ def test_decisions_are_listed_the_newest_first_and_by_what_they_are(
 ) -> None:
     """D-5, D-13, M-17: by category, outcome and participant, what an answer file said marked; as lines and as JSON."""
     one = line(
-        "db", "(answer file) contested 0.10", "not reviewed", "Which database?", "disputed: sqlite"
+        "db", "(answer file) contested 0.27", "not reviewed", "Which database?", "disputed: sqlite"
     )
     two = line(
         "zh", "(answer file) contested 0.17", "not reviewed", "我们该扩张吗？", "disputed: 试点"
@@ -231,7 +231,7 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     told = cli("decisions", "show", "db").out.splitlines(keepends=True)
     assert re.fullmatch(
         line(
-            "db", "(answer file) contested 0.10", "failure", "Which database?", "disputed: sqlite"
+            "db", "(answer file) contested 0.27", "failure", "Which database?", "disputed: sqlite"
         ),
         told[0],
     )

@@ -518,8 +518,8 @@ def test_trust_tells_accuracy_and_the_brier_score_of_each_category(wire: ApiMode
     ("blind", "decided", "confidence", "kind", "agreement", "strength"),
     [
         ("ABCDD", "C", 0.2093, "contested", "after_reading", "disputed"),
-        ("DAAAA", "D", 0.1299, "contested", "after_reading", "disputed"),
-        ("AAAAA", "A", 0.8537, "unanimous", "blind", "weak"),
+        ("DAAAA", "D", 0.2403, "contested", "after_reading", "disputed"),
+        ("AAAAA", "A", 0.8537, "unanimous", "blind", "fair"),
     ],
 )
 def test_debates_that_said_95_say_over_the_wire_what_the_blind_answers_are_worth(
