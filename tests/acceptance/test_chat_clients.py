@@ -132,7 +132,10 @@ def test_the_meeting_streams_as_reasoning_and_the_decision_is_the_answer(server:
     assert "wants to speak" in told.reasoning
     assert "silent" in told.reasoning
     first, *_ = told.content.splitlines()
-    assert first == "**Wait a week.** · weak (several seats of one mind)"
+    assert first == (
+        "**Wait a week.** · weak "
+        "(decided only after reading each other, without blind answers to compare)"
+    )
     parts = [
         told.content.index(part)
         for part in ("Nobody has tested it.", "## Dissent", "Cost:", "The whole meeting:")

@@ -441,6 +441,7 @@ def test_the_terminal_shows_the_decision_in_short() -> None:
         "How likely it is right: 40 %, by what the seats answered before they read each other",
         "Support: 78 % of the weight that took a side (80 % of all weight); 3 votes, which count as 1.7 independent ones, "
         "as seats of one model or one author err alike",
+        "What would change it: 4 more voices against it; open: It forgets order.",
         "Ended by: the vote",
         "",
         "Obligations",

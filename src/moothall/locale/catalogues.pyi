@@ -119,6 +119,11 @@ class SharedReportText(TermsText):
     sealed: str
     uncounted: str
     no_figure: str
+    would_change: str
+    more_voices: str
+    next_answer: str
+    open_point: str
+    between_changes: str
     track_record: str
     author_confidence: str
     support: str

@@ -80,6 +80,18 @@ class AnsweredInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WouldChange:
+    """What would have made another decision, or may still make one."""
+
+    voices: int | None = None
+    """From how many more ordinary voices against it on it would not have carried; None where no number is enough."""
+    next_answer: str = ""
+    """Which answer comes next."""
+    open_point: str = ""
+    """The first objection that was left open, else the first condition that is not met, else the first open question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UncountedAnswer:
     """A seat that answered yes or no, also when it was asked which of the things in the question it means."""
 
@@ -216,6 +228,8 @@ class Decision:
     """Where nobody is against it: whether all had answered so before they read each other, or agreed after that."""
     track_record: TrackShare | None = None
     """How often decisions of this protocol and this kind of agreement were right, once enough of them are reviewed."""
+    would_change: WouldChange | None = None
+    """What would change what was decided (D-27); None where nothing was, or nothing is known that would."""
     choice: str = ""
     """The decision in a word or two, where it has one."""
     voters: int = 0

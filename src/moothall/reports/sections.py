@@ -344,6 +344,21 @@ def list_confidence_rows(
     return rows
 
 
+def describe_change(decision: Decision, words: SharedReportText) -> str:
+    """What would change the decision, in one line; empty where nothing is known that would."""
+    change = decision.would_change
+    if change is None:
+        return ""
+    parts: list[str] = []
+    if change.voices is not None:
+        parts.append(words.more_voices.format(count=change.voices))
+    if change.next_answer:
+        parts.append(words.next_answer.format(answer=one_line(change.next_answer)))
+    if change.open_point:
+        parts.append(words.open_point.format(point=one_line(change.open_point)))
+    return words.between_changes.join(parts)
+
+
 def name_confidence(decision: Decision, words: SharedReportText) -> str:
     """What the confidence is one in: the decision, or the motion that was not taken."""
     return words.confidence if decision.decision is not None else words.motion_confidence

@@ -50,6 +50,8 @@ _NOT_CONCLUDED: Final = frozenset(
         "cursor",
         "waiting_for",
         "summary",
+        "no_confidence_note",
+        "would_change",
         "strength",
         "strength_reason",
     ]

@@ -190,6 +190,9 @@ def _list_figures(
     yield words.consensus, consensus
     yield from sections.list_confidence_rows(decision, words)
     yield words.support, _format_support(decision, words)
+    change = sections.describe_change(decision, words)
+    if change:
+        yield words.would_change, change
     if decision.depth is not None:
         yield words.depth, _describe_depth(decision, decision.depth, words)
     ending = str(words.endings.get(decision.ended_by or "", decision.ended_by))

@@ -1,9 +1,10 @@
 """The resolution of a deliberation, computed from the record alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from moothall.domain.context import extract_first_sentence
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.session_state import list_lost_seats
@@ -18,10 +19,12 @@ from moothall.protocols.council.facts import (
     EndReason,
 )
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant
-from moothall.scoring.independence import build_seat_correlations
+from moothall.reports.decision import Decision, WouldChange
+from moothall.scoring.independence import OTHER_FAMILY, build_seat_correlations
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement, find_agreement
 from moothall.scoring.resolution import (
+    ORDINARY_CONFIDENCE,
     SIDES,
     Correlations,
     Resolution,
@@ -33,6 +36,12 @@ from moothall.scoring.resolution import (
 from moothall.scoring.strength import ConfidenceBasis
 
 HALF: Final = 0.5
+MAX_VOICES: Final = 64
+"""More than this no session has."""
+
+_NEWCOMER: Final = "@more"
+"""The seats of more voices; no real seat can be called so."""
+
 Stand = tuple[VotePosition | None, float | None]
 """A position, and the confidence that was stated for it."""
 
@@ -283,3 +292,114 @@ def _build_ballot(vote: SeatVote, resolution: Resolution) -> CouncilBallot:
         weight=resolution.weights.get(vote.seat, 0.0),
         confidence_stated=vote.stated or vote.position not in SIDES,
     )
+
+
+# What would change a decision that was carried (D-27)
+
+
+def find_what_would_change(
+    variant: CouncilVariant, state: Council, reason: EndReason, decision: Decision
+) -> WouldChange | None:
+    """Return what would change a decision; None if nothing was decided, or nothing is known that would."""
+    votes = CandidateVotes(state, find_voted_ids(variant, state))
+    decided = find_decided_motion(variant, state, reason, votes)
+    if decision.decision is None or decided is None:
+        return None
+    change = WouldChange(
+        voices=count_turning_voices(variant, state, reason, decided, votes),
+        next_answer=_find_next_answer(state, reason, decided, votes),
+        open_point=_find_open_point(decision),
+    )
+    return None if change == WouldChange() else change
+
+
+def count_turning_voices(
+    variant: CouncilVariant,
+    state: Council,
+    reason: EndReason,
+    decided: CouncilLine,
+    votes: CandidateVotes,
+) -> int | None:
+    """Return how many more seats without a record, each a mind of its own, would have had to oppose it; None if none would do."""
+    if variant.owner(state.opened) is not None or state.opened.settings.choose == "both":
+        # Votes alone do not decide there.
+        return None
+    counted = list_counted_votes(variant, state, reason, decided, votes)
+    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
+
+    def correlate(one: str, other: str) -> float:
+        if _NEWCOMER in one or _NEWCOMER in other:
+            return OTHER_FAMILY
+        return correlations(one, other)
+
+    def is_carried(more: int) -> bool:
+        added = [_oppose(number) for number in range(more)]
+        return variant.resolve(state, (*counted, *added), correlate).carried
+
+    if not is_carried(0) or is_carried(MAX_VOICES):
+        return None
+    low, high = 0, MAX_VOICES
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_carried(middle):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _oppose(number: int) -> SeatVote:
+    return SeatVote(
+        seat=f"{_NEWCOMER}{number}", position="oppose", confidence=ORDINARY_CONFIDENCE, stated=False
+    )
+
+
+def _find_next_answer(
+    state: Council, reason: EndReason, decided: CouncilLine, votes: CandidateVotes
+) -> str:
+    """Return the answer with the most support behind the one that was decided; empty if nobody supports another."""
+    if reason in BLIND_ENDINGS:
+        return _find_next_blind(state, decided)
+    label = votes.find_choice(decided.id)
+    for number in votes.ranking:
+        line = state.line(number)
+        if line is None or votes.find_choice(number) == label:
+            continue
+        listed = votes.list_votes(number)
+        if any(vote.position in {"support", "conditional_support"} for vote in listed):
+            return _name_answer(line)
+    return ""
+
+
+def _find_next_blind(state: Council, decided: CouncilLine) -> str:
+    weights = dict(motions.weigh_blind_support(state))
+    weights.pop(normalize_label(decided.said.choice), None)
+    if not weights:
+        return ""
+    best = max(weights, key=lambda label: weights[label])
+    for line in motions.find_blind_positions(state).values():
+        if normalize_label(line.said.choice) == best:
+            return _name_answer(line)
+    return ""
+
+
+def _name_answer(line: CouncilLine) -> str:
+    return line.said.choice.strip() or extract_first_sentence(line.said.text)
+
+
+def _find_open_point(decision: Decision) -> str:
+    conditions = [each.text for each in decision.obligations if each.state == "open"]
+    return _take_first(
+        (
+            *[claim.text for claim in decision.open_challenges],
+            *conditions,
+            *[claim.text for claim in decision.open_questions],
+        )
+    )
+
+
+def _take_first(texts: Iterable[str]) -> str:
+    for text in texts:
+        if text.strip():
+            return extract_first_sentence(text)
+    return ""

@@ -27,6 +27,7 @@ from moothall.protocols.council.motions import (
     is_new_answer,
     list_challenges,
 )
+from moothall.protocols.council.resolution import find_what_would_change
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moothall.reports.decision import (
@@ -213,7 +214,8 @@ def _add_resolution(
         resolved = replace(
             resolved, no_confidence="new_answer", confidence=None, confidence_from=None
         )
-    return replace(resolved, overruled=resolved.strength == "overruled")
+    change = find_what_would_change(timeline.rules.variant, timeline.state, closed.reason, resolved)
+    return replace(resolved, overruled=resolved.strength == "overruled", would_change=change)
 
 
 def _list_reasons(timeline: CouncilTimeline, decided: CouncilLine) -> tuple[SourcedClaim, ...]:

@@ -6,7 +6,7 @@ from pydantic import AliasChoices, Field
 
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import Contribution
-from moothall.reports.decision import Movement, NoConfidence
+from moothall.reports.decision import Movement, NoConfidence, WouldChange
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
@@ -179,6 +179,10 @@ class ResultOut(ApiModel):
     no_confidence: NoConfidence | None = Field(
         default=None,
         description="Why there is no chance: new_answer, nobody had it in these words before they read each other.",
+    )
+    would_change: WouldChange | None = Field(
+        default=None,
+        description="What would change it: more voices against it, the answer that comes next, an open point.",
     )
     no_confidence_note: str = Field(default="", description="The same in one sentence.")
     consensus_type: str
