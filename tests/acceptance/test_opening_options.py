@@ -159,6 +159,7 @@ SAMPLES: dict[str, Sample] = {
     "project": Sample(
         "mine", ["--project", "mine"], lambda opened: opened["consult"]["folder"].endswith("/mine")
     ),
+    "chance": Sample(True, ["--chance"], lambda opened: opened["chance"] is True),
     "reading": Sample(
         "strict", ["--reading", "strict"], lambda opened: opened["reading"] == "strict"
     ),

@@ -388,6 +388,7 @@ class Options(TypedDict, total=False):
         ReadingRule | None,
         SessionOption(ChoiceKind(get_args(ReadingRule)), is_rare=True, is_recorded=True),
     ]
+    chance: Annotated[bool, SessionOption(SwitchKind(), is_rare=True, is_recorded=True)]
     memory: Annotated[bool | None, SessionOption(SwitchKind(default=True))]
     check: Annotated[bool | None, SessionOption(SwitchKind(default=True), is_rare=True)]
     hosted: Annotated[bool, SessionOption(SwitchKind(), is_internal=True)]

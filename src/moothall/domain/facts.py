@@ -105,6 +105,7 @@ class Opened(Fact):
     the session, also after a restart. `consult`: the rules by which seats may consult each other; None forbids it. `demo` is the
     name of the shipped demo that the session plays: what is said there is nobody's opinion, so it stays out of decision memory.
     `forked_from` is the session that this one is a fork of, for lists, which read this fact alone; the two openings are equal.
+    `chance`: the opener asks for how likely the decision is right, where people do not read it otherwise (Q-10).
     `words_digest` is the digest of what a caller sent under its idempotency key: who repeats the key has sent the same (D-6).
     """
 
@@ -123,6 +124,7 @@ class Opened(Fact):
     reading: ReadingRule = "lenient"
     tools: ToolRules = DEFAULT_TOOL_RULES
     words_digest: str = field(default="", compare=False)
+    chance: bool = False
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""

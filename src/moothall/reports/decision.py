@@ -20,6 +20,7 @@ from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason,
 ObligationState = Literal["open", "met", "waived", "failed"]
 Movement = Literal["evidence", "words"]
 NoConfidence = Literal["new_answer"]
+QuestionKind = Literal["choice", "yes_no", "number", "forecast", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +201,8 @@ class Decision:
     """Who wrote it."""
     confidence: float | None = None
     """The chance that it is right, 0 to 1, by what the seats thought before they read each other; None if there is no figure."""
+    chance_hidden: bool = False
+    """Whether people are not shown this figure, which programs and reviews have all the same (`is_chance_shown`)."""
     confidence_from: ConfidenceBasis | None = None
     """What this figure comes from."""
     no_confidence: NoConfidence | None = None
@@ -322,6 +325,22 @@ class Decision:
             "decisionEntries": [] if self.decision is None else list(self.decision.entries),
             "confidence": self.confidence,
         }
+
+
+def is_chance_shown(kind: QuestionKind | None, *, is_asked_for: bool, has_reviewed: bool) -> bool:
+    """Whether people read how likely a decision is right, by what kind of question it is (Q-10).
+
+    A forecast or a number is nothing without it. An answer to a question with listed ones has it where reviewed decisions are
+    behind it or the opener asks; an open question never: its answer is not right or wrong. Of a question whose kind nobody said,
+    it is shown.
+    """
+    match kind:
+        case None | "forecast" | "number":
+            return True
+        case "choice" | "yes_no":
+            return is_asked_for or has_reviewed
+        case "open":
+            return False
 
 
 _HEADING: Final = compile_late(r"^[^\S\n]*+#{1,6}\s.*$", re.MULTILINE)

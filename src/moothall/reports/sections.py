@@ -18,9 +18,11 @@ from moothall.reports.blocks import Block, Report, build_section, build_table, d
 from moothall.reports.decision import (
     Decision,
     Dissent,
+    QuestionKind,
     SeatPosition,
     SourcedClaim,
     UncountedAnswer,
+    is_chance_shown,
     summarize_choice,
 )
 from moothall.reports.given import build_given, summarize_given
@@ -169,6 +171,21 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         track_record=timeline.track_record,
         evidence=build_evidence_base(timeline),
         uncounted=list_uncounted_answers(timeline),
+        chance_hidden=not _shows_chance(timeline),
+    )
+
+
+def find_question_kind(_opened: facts.Opened) -> QuestionKind | None:
+    """Return what kind of question a session is about; None where nobody said it, which is everywhere: no opening records it."""
+    return None
+
+
+def _shows_chance(timeline: SessionTimeline) -> bool:
+    opened = timeline.session_state.opened
+    return is_chance_shown(
+        find_question_kind(opened),
+        is_asked_for=opened.chance,
+        has_reviewed=timeline.track_record is not None or bool(opened.subject.reviewed),
     )
 
 
@@ -336,9 +353,9 @@ def list_confidence_rows(
     if decision.confidence is None and not has_sides:
         return []
     own = decision.author_confidence
-    rows: list[tuple[str, blocks.Cell]] = [
-        (name_confidence(decision, words), describe_confidence(decision, words))
-    ]
+    rows: list[tuple[str, blocks.Cell]] = []
+    if not decision.chance_hidden:
+        rows.append((name_confidence(decision, words), describe_confidence(decision, words)))
     if own is not None:
         rows.append((words.author_confidence, format_percent(own)))
     return rows

@@ -52,6 +52,7 @@ _NOT_CONCLUDED: Final = frozenset(
         "summary",
         "no_confidence_note",
         "would_change",
+        "chance_hidden",
         "strength",
         "strength_reason",
     ]

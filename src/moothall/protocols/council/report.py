@@ -75,7 +75,7 @@ def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, 
             share=format_percent(decision.confidence), moved=_list_moved(decision, words)
         )
         narrow = explain_consensus(words, "contested").capitalize() + "."
-        if decision.confidence_from == "blind":
+        if decision.confidence_from == "blind" and not decision.chance_hidden:
             warnings.append(parted)
         else:
             warnings.append(narrow)

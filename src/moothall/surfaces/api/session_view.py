@@ -316,18 +316,10 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
     if decision.turnout is not None:
         figures.append((words.turnout, format_percent(decision.turnout), words.turnout_how, votes))
     shared = SHARED_REPORT[opened.language]
-    if decision.confidence is not None:
-        figures.append(
-            (
-                name_confidence(decision, shared),
-                format_percent(decision.confidence),
-                describe_confidence(decision, shared),
-                (),
-            )
-        )
-    elif decision.no_confidence is not None:
-        why = describe_confidence(decision, shared)
-        figures.append((name_confidence(decision, shared), format_percent(None), why, ()))
+    has_chance = decision.confidence is not None or decision.no_confidence is not None
+    if has_chance and not decision.chance_hidden:
+        name, why = name_confidence(decision, shared), describe_confidence(decision, shared)
+        figures.append((name, format_percent(decision.confidence), why, ()))
     if decision.author_confidence is not None:
         figures.append(
             (

@@ -172,6 +172,9 @@ class ResultOut(ApiModel):
     confidence: fields.Rounded | None = Field(
         default=None, description="The chance that it is right."
     )
+    chance_hidden: bool = Field(
+        default=False, description="Whether people are not shown this chance: it says too little."
+    )
     confidence_from: ConfidenceBasis | None = Field(
         default=None,
         description="What this rests on: answers before anyone read anyone (blind), or votes after it (one_voice).",
