@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from moothall.domain.safe_text import dump_json as dump_json
     from moothall.domain.safe_text import one_line as one_line
     from moothall.domain.safe_text import quote_lines as quote_lines
+    from moothall.domain.safe_text import quote_user as quote_user
     from moothall.domain.safe_text import shorten_text as shorten_text
     from moothall.domain.safe_text import strip_control as strip_control
     from moothall.domain.seeded_random import random_unit as random_unit
@@ -225,7 +226,7 @@ domain.ids: AskId SeatId SessionId USER ask_id find_asked_seat parse_seat_id par
 domain.person: Answers CONDITION PersonAsk PersonChoice PersonCommand PersonStep WHY build_key
 domain.replace: copy_fields fast_replace
 domain.roster: Seat validate_seats
-domain.safe_text: compile_late dump_json one_line quote_lines shorten_text strip_control
+domain.safe_text: compile_late dump_json one_line quote_lines quote_user shorten_text strip_control
 domain.seeded_random: random_unit
 domain.session_state: LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
 domain.topic: ContextFile MAX_LABEL_LENGTH normalize_label

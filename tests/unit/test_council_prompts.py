@@ -23,7 +23,7 @@ from tests.support.play_council import (
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
-from moothall.domain.safe_text import FENCE
+from moothall.domain.safe_text import MARKS
 from moothall.domain.topic import Topic
 from moothall.protocols.council.facts import ConsensusSettings, Contribution, CouncilSettings
 from moothall.protocols.council.plugin import AdvisorySettings
@@ -192,7 +192,7 @@ def test_all_seats_share_the_first_part_word_for_word(phase: str) -> None:
 def _unfenced(brief: Brief) -> str:
     """The lines of a prompt that are the program's own."""
     lines = f"{brief.shared}\n{brief.own}".split("\n")
-    return "\n".join(line for line in lines if not line.startswith(FENCE))
+    return "\n".join(line for line in lines if not line.startswith(MARKS))
 
 
 def _said(table: DeliberationRun, words: str) -> list[str]:

@@ -44,7 +44,7 @@ from moothall.domain.facts import (
 )
 from moothall.domain.ids import USER, AskId, SeatId, SessionId
 from moothall.domain.roster import Swap
-from moothall.domain.safe_text import FENCE, one_line, quote_lines, strip_control
+from moothall.domain.safe_text import FENCE, MARKS, one_line, quote_lines, strip_control
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.domain.session_state import (
     REMEMBERED_KEYS,
@@ -168,7 +168,9 @@ def test_the_shared_part_holds_nothing_of_a_seats_own() -> None:
     brief = table.brief(name)
     assert "Your seat" not in brief.system + brief.shared
     assert "Your stance" not in brief.system + brief.shared
-    assert brief.own.startswith(
+    added, _, own = brief.own.partition("\n\n")
+    assert added.startswith("# From the user\n")
+    assert own.startswith(
         "# You\nYour seat: bob.\nYour stance: critic.\nYour instructions: Keep R&D.\n"
     )
 
@@ -201,7 +203,7 @@ def test_the_nth_of_a_kind_counts_for_scripts_and_seeds() -> None:
 def _unfenced(brief: Brief) -> str:
     """The lines of a prompt that are the program's own."""
     lines = f"{brief.shared}\n{brief.own}".split("\n")
-    return "\n".join(line for line in lines if not line.startswith(FENCE))
+    return "\n".join(line for line in lines if not line.startswith(MARKS))
 
 
 @pytest.mark.parametrize("evil", EVIL)

@@ -16,7 +16,7 @@ from moothall.codec.stated import find_other_side
 from moothall.domain.effects import AnswerRules, Brief, Schema
 from moothall.domain.either_or import is_yes_or_no
 from moothall.domain.person import PersonChoice
-from moothall.domain.safe_text import FENCE, compile_late
+from moothall.domain.safe_text import FENCE, MARKS, compile_late, drop_mark
 from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import MAX_LABEL_LENGTH, extract_choice, normalize_label
 from moothall.domain.vocabulary import PATTERNS
@@ -69,7 +69,7 @@ def check_echo(
         )
     properties: Mapping[str, Schema] = schema.get("properties", {})
     lines = "\n".join((brief.system, brief.shared, brief.own)).splitlines()
-    prompt = "\n".join(line for line in lines if not line.startswith(FENCE)).casefold()
+    prompt = "\n".join(line for line in lines if not line.startswith(MARKS)).casefold()
     for name, text in _iterate_worded(said, schema):
         plain = _fold_line(text)
         hint = _fold_line(brief.hints.get(name, ""))
@@ -157,8 +157,8 @@ def _repeats_prompt(brief: Brief, lines: Sequence[str], prompt: str, text: str) 
         return False
     sentences = _list_sentences(text.replace(FENCE, ""))
     own = {*_list_sentences(brief.seat.stance), *_list_sentences(brief.seat.instructions)}
-    spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
-    quoted = _fold_lines([line.removeprefix(FENCE) for line in lines if line.startswith(FENCE)])
+    spoken = _fold_lines([line for line in lines if not line.startswith(MARKS)])
+    quoted = _fold_lines([drop_mark(line) for line in lines if line.startswith(MARKS)])
     # A heading that the prompt names, over words that a seat said before, is a speech.
     headings = _fold_lines(
         [line for line in text.splitlines() if line.removeprefix(FENCE).lstrip().startswith("#")]

@@ -17,6 +17,7 @@ from moothall.domain.either_or import find_unlisted_alternatives
 from moothall.domain.facts import Language
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.replace import copy_fields, dataclass
+from moothall.domain.safe_text import quote_user, shorten_text
 from moothall.domain.session_state import ProtocolState
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 
@@ -66,22 +67,54 @@ def fill_brief(
     ask: Ask,
     rules: AnswerRules,
     *,
+    system: str,
+    own: str,
     perception: Perception | None = None,
-    **own: Any,
+    **more: Any,
 ) -> Brief:
-    """Return the brief of a seat: how its answer is read, the question, and what the protocol says itself (`own`)."""
+    """Return the brief of a seat: how its answer is read, the question, and what the protocol says itself.
+
+    What the marks of quoted lines mean, and the user's words that nobody has answered, stand in every prompt (Q-8).
+    """
     opened = state.opened
     seen = perception or Perception(goal=opened.topic, memory=ContextWindow(window=1))
+    if more.get("chore") is None:
+        words = PARTICIPANT_PROMPT[opened.language]
+        system = f"{system}{words.between}{words.marks}"
+        added = quote_open_inputs(state)
+        if added:
+            own = f"{added}\n\n{own.removeprefix(chr(10))}"
     # Not `copy_fields`, which looks for the fields of any two classes: a brief is built for every ask.
-    same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **own}
+    same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **more}
     return Brief(
         ask=ask,
         seat=state.seat(ask.seat),
         language=opened.language,
         seed=opened.seed,
         perception=seen,
+        system=system,
+        own=own,
         **same,
     )
+
+
+MAX_WORDS_SHOWN: Final = 12_000
+"""How many characters of the user's later words a prompt shows in all."""
+MIN_WORDS_SHOWN: Final = 800
+
+
+def quote_open_inputs(state: ProtocolState) -> str:
+    """Return the section of a prompt with what the user added and nobody has answered yet; "" where there is nothing."""
+    inputs = state.open_inputs
+    if not inputs:
+        return ""
+    words = PARTICIPANT_PROMPT[state.opened.language]
+    shown = inputs[-(MAX_WORDS_SHOWN // MIN_WORDS_SHOWN) :]
+    room = max(MIN_WORDS_SHOWN, MAX_WORDS_SHOWN // len(shown))
+    lines = [words.from_user, words.counts_now]
+    for each in shown:
+        lines.append(f"[#{each.number}]\n{quote_user(shorten_text(each.text, room))}")
+    return "\n".join(lines)
 
 
 def read_two_sides(

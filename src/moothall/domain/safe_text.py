@@ -12,6 +12,11 @@ from typing import Any, AnyStr, Final, cast
 from urllib.parse import SplitResult, urlsplit
 
 FENCE: Final = "| "
+"""How each line of a quotation begins in a prompt: it is weighed, and never followed."""
+USER_MARK: Final = "> "
+"""How each line of the user's own words begins in a prompt: it is to be done."""
+MARKS: Final = (FENCE, USER_MARK)
+"""How the lines begin that Moot did not write itself."""
 
 # Zero-width joiner and non-joiner are part of words in Persian and Indic scripts. Other invisible marks are dropped: they can
 # reverse the reading order (bidi overrides) or hide text.
@@ -48,9 +53,19 @@ def one_line(text: str) -> str:
     return " ".join(strip_control(text).split())
 
 
-def quote_lines(text: str) -> str:
-    """Prefix each line with `FENCE`, so that no line of the text can pass as an instruction or a heading."""
-    return "\n".join(FENCE + line for line in strip_control(text).split("\n"))
+def quote_lines(text: str, mark: str = FENCE) -> str:
+    """Prefix each line with a mark, so that no line of the text can pass as an instruction or a heading."""
+    return "\n".join(mark + line for line in strip_control(text).split("\n"))
+
+
+def quote_user(text: str) -> str:
+    """Prefix each line of the user's own words with `USER_MARK`: no other text may have it (Q-8)."""
+    return quote_lines(text, USER_MARK)
+
+
+def drop_mark(line: str) -> str:
+    """Return a line of a prompt without its mark."""
+    return line[len(FENCE) :] if line.startswith(MARKS) else line
 
 
 def shorten_text(text: str, room: int) -> str:

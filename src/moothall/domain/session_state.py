@@ -23,6 +23,7 @@ from moothall.domain.roster import (
     state_family,
     swap_seats,
 )
+from moothall.domain.user_inputs import UserInput, add_input
 
 StopReason = BudgetKind | Literal["called"]
 
@@ -73,6 +74,26 @@ class ProtocolState:
     is_close_called: bool = False
     """Whether the owner asked for the end of the session."""
     is_closed: bool = False
+    user_inputs: tuple[UserInput, ...] = ()
+    """What the user has added since the opening, the newest last."""
+
+    @property
+    def next_input(self) -> int:
+        """The number of the user's next input. A protocol that numbers what is said overrides it."""
+        return self.user_inputs[-1].number + 1 if self.user_inputs else 1
+
+    @property
+    def answered_inputs(self) -> Collection[int]:
+        """The inputs of the user that the result answers by now; a protocol whose result does overrides it."""
+        return ()
+
+    @property
+    def open_inputs(self) -> tuple[UserInput, ...]:
+        """The inputs of the user that nobody has answered: they stand in every ask (Q-8)."""
+        if not self.user_inputs:
+            return ()
+        answered = self.answered_inputs
+        return tuple(each for each in self.user_inputs if each.number not in answered)
 
     @property
     def stop(self) -> StopReason | None:
@@ -156,6 +177,9 @@ def evolve_shared(state: P, entry: Entry) -> P:
             return fast_replace(state, exhausted=state.exhausted or budget)
         case facts.CloseCalled():
             return fast_replace(state, is_close_called=True)
+        case facts.InputGiven(text=text):
+            inputs = add_input(state.user_inputs, state.next_input, entry.seq, text)
+            return fast_replace(state, user_inputs=inputs)
         case facts.Closed():
             return fast_replace(state, is_closed=True)
         case _:

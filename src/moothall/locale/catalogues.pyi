@@ -134,6 +134,9 @@ class SharedReportText(TermsText):
     no_dissent: str
     no_opposition: str
     gives_no_reason: str
+    inputs: str
+    no_answer: str
+    unanswered: str
     obligations: str
     obligation_heads: tuple[str, ...]
     reported: str
@@ -507,6 +510,10 @@ class OpeningText(Texts):
 OPENING: Catalogue[OpeningText]
 
 class ParticipantPromptText(Texts):
+    marks: str
+    between: str
+    from_user: str
+    counts_now: str
     seated: str
     correction: str
     which_one: str
@@ -678,7 +685,6 @@ class SwarmPromptText(Texts):
     findings: str
     more: str
     you: str
-    inputs: str
     role_news: str
     role_refused: str
     retry: str

@@ -15,7 +15,13 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, AskId, SeatId
 from moothall.domain.person import PersonAsk, PersonChoice, PersonCommand, PersonStep
-from moothall.domain.safe_text import compile_late, fix_surrogates, quote_lines, strip_control
+from moothall.domain.safe_text import (
+    compile_late,
+    fix_surrogates,
+    quote_lines,
+    quote_user,
+    strip_control,
+)
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import INTERVIEW, InterviewText
 from moothall.participants.hosts import name_local_door
@@ -117,11 +123,12 @@ class PersonInterview:
         self._seen[key] = max(seen or 0, newest)
         lines, speakers = list[str](), list[str]()
         if seen is None:
-            lines.append(f"{words.question}\n{quote_lines(brief.perception.goal)}")
+            lines.append(f"{words.question}\n{quote_user(brief.perception.goal)}")
         for each in news:
             if each.speaker != USER or each.text != brief.perception.goal:
                 head = words.said.format(speaker=each.speaker, number=each.id)
-                lines.append(f"{head}\n{quote_lines(each.text)}")
+                quote = quote_user if each.speaker == USER else quote_lines
+                lines.append(f"{head}\n{quote(each.text)}")
             if each.speaker != USER or each.id > 1:
                 speakers.append(f"{each.speaker} (#{each.id})")
         spoken = ""

@@ -16,6 +16,7 @@ from moothall.locale.texts import map_names
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table, drop_repeated_quote
 from moothall.reports.decision import (
+    AnsweredInput,
     Decision,
     Dissent,
     QuestionKind,
@@ -172,6 +173,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         evidence=build_evidence_base(timeline),
         uncounted=list_uncounted_answers(timeline),
         chance_hidden=not _shows_chance(timeline),
+        answers=list_answers(timeline, {}),
     )
 
 
@@ -187,6 +189,41 @@ def _shows_chance(timeline: SessionTimeline) -> bool:
         is_asked_for=opened.chance,
         has_reviewed=timeline.track_record is not None or bool(opened.subject.reviewed),
     )
+
+
+def list_answers(
+    timeline: SessionTimeline, replies: Mapping[int, str]
+) -> tuple[AnsweredInput, ...]:
+    """Return each input of the user with what the result answers to it, by its number; nothing before the end (Q-8)."""
+    if timeline.status != "concluded":
+        return ()
+    lines = {line.seq: line for line in timeline.lines if line.speaker == USER}
+    answers: list[AnsweredInput] = []
+    for each in timeline.shared_state.user_inputs:
+        number, asked = each.number, each.text
+        line = lines.get(each.seq)
+        if line is not None:
+            number, asked = line.id, line.content
+        answers.append(AnsweredInput(input=number, asked=asked, answer=replies.get(each.number)))
+    return tuple(answers)
+
+
+def build_answers(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """Say what the result answers to each input of the user, and which it left out."""
+    items: list[blocks.Text] = []
+    unanswered = 0
+    for each in decision.answers:
+        question = (blocks.References((each.input,)), f" {one_line(each.asked)} → ")
+        if each.answer is None:
+            unanswered += 1
+            items.append((*question, blocks.Muted(words.no_answer)))
+        else:
+            sources = format_sources(SourcedClaim(text="", entries=each.entries), words)
+            items.append((*question, one_line(each.answer), " ", sources))
+    listed: list[Block] = [blocks.Bullets(tuple(items))]
+    if unanswered:
+        listed.insert(0, blocks.Line(words.unanswered.format(count=unanswered), "warn"))
+    return build_section(words.inputs, listed)
 
 
 def list_uncounted_answers(timeline: SessionTimeline) -> tuple[UncountedAnswer, ...]:
@@ -251,6 +288,7 @@ def build_report(
     heads.append(summarize_given(timeline.language, opened.subject))
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
     below = (
+        *build_answers(decision, words),
         *explain_uncounted(decision, words),
         blocks.Line(cost, "dim"),
         *describe_evidence_base(timeline),

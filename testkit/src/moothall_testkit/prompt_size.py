@@ -16,6 +16,8 @@ def count_tokens(text: str) -> int:
 
 
 def count_instructions(brief: Brief) -> int:
-    """Count the tokens of a prompt without quotations (the question, what was said, the seat's state) and their headings."""
+    """Count the tokens of a prompt without the lines that others wrote, which have marks, and their headings."""
     lines = f"{brief.system}\n{build_user_prompt(brief)}".split("\n")
-    return count_tokens("\n".join(line for line in lines if not line.startswith(("| ", "[#"))))
+    return count_tokens(
+        "\n".join(line for line in lines if not line.startswith(("> ", "| ", "[#")))
+    )

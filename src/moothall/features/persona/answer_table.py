@@ -12,9 +12,10 @@ from moothall.codec.field_values import read_flag, read_share
 from moothall.codec.schemas import allow_choice
 from moothall.codec.stated import is_silent, split_clauses
 from moothall.domain.text.signs import fold_text
+from moothall.domain.user_inputs import MAX_REPLIES
 from moothall.domain.vocabulary import DEGREES
 from moothall.features.persona import facts
-from moothall.features.persona.state import MAX_INPUTS, Meeting, list_joint_bidders
+from moothall.features.persona.state import Meeting, list_joint_bidders
 from moothall.features.persona.words import PERSONA_PERSON, PersonaPersonText
 from moothall.locale.catalogues import PERSON_STEPS
 from moothall.plugins import (
@@ -214,7 +215,7 @@ REPLY: Final = (
     Row(
         "input",
         is_needed=True,
-        allow=lambda asked: allow_values(each.id for each in asked.state.inputs),
+        allow=lambda asked: allow_values(each.number for each in asked.state.open_inputs),
     ),
     Row("text", is_needed=True),
     ENTRIES,
@@ -333,9 +334,9 @@ FORMS: Final = index_by_kind(
         *map(_claims, ("reasons", "dissent", "open_questions")),
         Row(
             "answers",
-            when=lambda asked: bool(asked.state.inputs),
+            when=lambda asked: bool(asked.state.open_inputs),
             allow=lambda asked: allow_list(
-                build_table_schema(facts.InputReply, REPLY, asked), MAX_INPUTS
+                build_table_schema(facts.InputReply, REPLY, asked), MAX_REPLIES
             ),
         ),
     ),

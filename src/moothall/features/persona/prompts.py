@@ -9,7 +9,8 @@ from functools import lru_cache, partial
 from typing import TypeVar
 
 from moothall.domain.claims import extract_claim
-from moothall.domain.safe_text import FENCE
+from moothall.domain.safe_text import FENCE, USER_MARK
+from moothall.domain.user_inputs import list_numbers
 from moothall.features.persona.answer_table import FORMS, MeetingAsk, build_person_ask
 from moothall.features.persona.facts import (
     Draft,
@@ -22,6 +23,7 @@ from moothall.features.persona.facts import (
 from moothall.features.persona.state import Meeting, compute_confidence, list_joint_bidders
 from moothall.features.persona.words import PERSONA_PROMPT, PersonaPromptText
 from moothall.plugins import (
+    USER,
     AnswerRules,
     Ask,
     Brief,
@@ -39,6 +41,7 @@ from moothall.plugins import (
     normalize_label,
     one_line,
     quote_lines,
+    quote_user,
 )
 from moothall.scoring.positions import compute_weight
 
@@ -69,7 +72,7 @@ def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes
 
 def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
     notes: list[str] = []
-    shown, inputs = state.record.shown, {each.id for each in state.inputs}
+    shown, inputs = state.record.shown, {each.number for each in state.user_inputs}
 
     def normalize(name: str, claims: tuple[C, ...]) -> tuple[C, ...]:
         return tuple(_normalize_claim(claim, name, shown, notes) for claim in claims)
@@ -167,7 +170,7 @@ def build_shared_prompt(
 ) -> str:
     """Return what every seat reads, in the same words: built once per turn, not once per seat."""
     words = PERSONA_PROMPT[language]
-    parts = [f"{words.question}\n{quote_lines(goal)}"]
+    parts = [f"{words.question}\n{quote_user(goal)}"]
     if table:
         seats: list[str] = []
         for seat, stance in table:
@@ -179,7 +182,8 @@ def build_shared_prompt(
     if memory.older:
         lines = [words.earlier]
         for line in memory.older:
-            lines.append(f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}")
+            mark = USER_MARK if line.speaker == USER else FENCE
+            lines.append(f"[#{line.id} {line.speaker}]\n{mark}{one_line(line.text)}")
         if memory.left_out:
             lines.append(words.left_out.format(count=memory.left_out))
         parts.append("\n".join(lines))
@@ -231,7 +235,6 @@ def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list
                 *_format_consensus(words, state),
                 *_format_weights(words, state),
                 *_format_choices(words, state),
-                *_format_inputs(words, state),
             ]
         case "stand" if state.draft is not None:
             return [words.decision, quote_lines(state.draft.decision.text)]
@@ -310,13 +313,6 @@ def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
     return [words.choices, *lines]
 
 
-def _format_inputs(words: PersonaPromptText, state: Meeting) -> list[str]:
-    if not state.inputs:
-        return []
-    asked = [f"[#{each.id}]\n{FENCE}{one_line(each.text)}" for each in state.inputs]
-    return [words.inputs, *asked]
-
-
 def _format_request(
     words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str
 ) -> str:
@@ -342,9 +338,8 @@ def _format_request(
             return words.speech.format(input=question)
         case "draft":
             answers = ""
-            if state.inputs:
-                inputs = ", ".join(f"#{each.id}" for each in state.inputs)
-                answers = words.draft_answers.format(inputs=inputs)
+            if state.open_inputs:
+                answers = words.draft_answers.format(inputs=list_numbers(state.open_inputs))
             return words.draft.format(answers=answers)
         case _:
             return words.stand.format(author=state.author)
@@ -367,7 +362,8 @@ def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:
     answers = ""
     if utterance.refers_to:
         answers = f", {words.answering} #{utterance.refers_to}"
-    return f"[#{utterance.id} {utterance.speaker}{answers}]\n{quote_lines(utterance.text)}"
+    quote = quote_user if utterance.speaker == USER else quote_lines
+    return f"[#{utterance.id} {utterance.speaker}{answers}]\n{quote(utterance.text)}"
 
 
 def _find_subject(state: Meeting, kind: str) -> str:

@@ -17,7 +17,6 @@ from moothall.plugins import (
     Decision,
     Entry,
     Report,
-    SourcedClaim,
     SpokenLine,
     blocks,
     build_section,
@@ -60,9 +59,8 @@ def _build_decision(
     ):
         doubts.append(words.nobody_spoke)
     shown = tuple(blocks.Line(doubt, "bad") for doubt in doubts)
-    answers = _build_answers(decision, words)
     if not is_imported or decision.decision is None:
-        return (*shown, *sections.build_decision_blocks(timeline, decision, words), *answers)
+        return (*shown, *sections.build_decision_blocks(timeline, decision, words))
     read_back = blocks.Line(words.read_back, "dim")
     outcome = build_section(
         words.decision, (sections.build_outcome(timeline, decision, words), read_back)
@@ -72,21 +70,7 @@ def _build_decision(
         *outcome,
         *sections.build_obligations(decision, words),
         *sections.build_dissent(decision, words),
-        *answers,
     )
-
-
-def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
-    """What the decision answers to each input of the user, and which it left out."""
-    items: list[blocks.Text] = []
-    for each in decision.answers:
-        question = (blocks.References((each.input,)), f" {one_line(each.asked)} → ")
-        if each.answer is None:
-            items.append((*question, blocks.Muted(words.no_answer)))
-        else:
-            sources = sections.format_sources(SourcedClaim(text="", entries=each.entries), words)
-            items.append((*question, one_line(each.answer), " ", sources))
-    return build_section(words.inputs, (blocks.Bullets(tuple(items)),))
 
 
 def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tuple[Block, ...]:

@@ -16,7 +16,6 @@ from moothall.features.persona import facts
 from moothall.features.persona.answer_table import FORMS
 from moothall.features.persona.prompts import build_answer_rules, build_brief
 from moothall.features.persona.state import (
-    MAX_INPUTS,
     Meeting,
     Phase,
     add_point,
@@ -53,7 +52,6 @@ from moothall.plugins import (
 MAX_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
 """How many turns in a row may pass without a speaker before the talk ends."""
-MAX_INPUT_LENGTH: Final = 400
 """How much of an input the writer of the conclusion reads beside the record."""
 
 
@@ -231,9 +229,6 @@ def _apply_utterance(
     # The user's words are not a claim that seats could agree on or contest.
     if speaker != USER:
         points = add_point(points, number, speaker, extract_claim(text), len(state.seats))
-    elif number > 1:
-        inputs = (*state.inputs, clip_utterance(utterance, MAX_INPUT_LENGTH))
-        state = fast_replace(state, inputs=inputs[-MAX_INPUTS:])
     return fast_replace(
         state,
         last_id=number,

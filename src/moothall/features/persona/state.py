@@ -5,7 +5,7 @@ the conclusion has for the record. Nobody is asked for the current consensus: ev
 newest entry or contests it, and a speech may say so about the entry that it answers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final, Literal
 
@@ -17,7 +17,6 @@ from moothall.plugins import (
     ProtocolState,
     Seat,
     SeatId,
-    Utterance,
     build_seat_correlations,
     group_pairs,
     list_lost_seats,
@@ -96,8 +95,6 @@ RECORD_ROOM: Final = 24_000
 """How many characters of the record the writer of the conclusion reads word for word; older entries as a digest."""
 RECORD_ENTRIES: Final = 240
 RECORD_DIGESTS: Final = 40
-MAX_INPUTS: Final = 20
-"""How many inputs of the user a conclusion is asked to answer: the newest."""
 
 
 def start_record() -> ContextWindow:
@@ -113,7 +110,7 @@ class Meeting(ProtocolState):
     In `positions`, `intents` and `stands` None marks a seat that was lost. `ended_by` is why the talk has ended. The bids of a
     turn are `about` one entry, and each bidder has `heard` all entries up to this one; `floor_heard` is the same for the seat on
     the floor. `waited` counts the turns in a row that a seat wanted the floor in vain. `apart` are the seats that a joint bid
-    left out. `inputs` are the user's words after the question, and `record` is what the writer of the conclusion reads. `choices`
+    left out. `record` is what the writer of the conclusion reads. `choices`
     are the answers, in a few words, that seats gave before they had heard anyone.
     """
 
@@ -141,7 +138,6 @@ class Meeting(ProtocolState):
     author: SeatId | None = None
     stands: Mapping[SeatId, facts.Stand | None] = field(default_factory=dict)
     record: ContextWindow = field(default_factory=start_record)
-    inputs: tuple[Utterance, ...] = ()
     heard: int = 1
     floor_heard: int = 1
     waited: Mapping[SeatId, int] = field(default_factory=dict)
@@ -167,7 +163,18 @@ class Meeting(ProtocolState):
     @property
     def new_input(self) -> int | None:
         """The newest input that came after the bids of this turn were asked for."""
-        return self.inputs[-1].id if self.inputs and self.inputs[-1].id > self.heard else None
+        newest = self.user_inputs[-1].number if self.user_inputs else 0
+        return newest if newest > self.heard else None
+
+    @property
+    def next_input(self) -> int:
+        return self.last_id + 1
+
+    @property
+    def answered_inputs(self) -> Collection[int]:
+        if self.draft is None:
+            return ()
+        return {reply.input for reply in self.draft.answers}
 
     @property
     def viewed(self) -> int:
@@ -234,10 +241,8 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
     turnout = sum(seat.weight for seat in siding) / sum(seat.weight for seat in state.seats)
     if state.draft is None:
         is_uncertain = bool(state.losses)
-        answered: set[int] = set()
     else:
         is_uncertain = is_outcome_uncertain(balance, missing)
-        answered = {reply.input for reply in state.draft.answers}
     return facts.MeetingConcluded(
         reason=state.ended_by or "seats_lost",
         author=state.author,
@@ -247,7 +252,7 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         lost=list_lost_seats(state, stands),
         outcome_uncertain=is_uncertain,
         overruled=balance.oppose > balance.support,
-        unanswered=tuple(each.id for each in state.inputs if each.id not in answered),
+        unanswered=tuple(each.number for each in state.open_inputs),
         confidence=_compute_blind_confidence(state),
         effective=count_effective_votes(
             [s.weight for s in siding], lambda i, j: correlations(siding[i].id, siding[j].id)

@@ -138,8 +138,9 @@ class PersonaTimeline(TimelineBase[Meeting]):
         intent = before.intents.get(entry.fact.seat)
         relevance_score = None if intent is None else intent.reaction_score
         unaware_of = None
-        if before.inputs and before.inputs[-1].id > before.floor_heard:
-            unaware_of = before.inputs[-1].id
+        inputs = before.user_inputs
+        if inputs and inputs[-1].number > before.floor_heard:
+            unaware_of = inputs[-1].number
         self._find_or_add_turn(before.turn).spoken = utterance.id
         self.lines.append(
             build_line(

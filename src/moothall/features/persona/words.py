@@ -64,7 +64,6 @@ class PersonaPromptText(Texts):
     contested: str
     weight: str
     unheard: str
-    inputs: str
     choices: str
     hints: Mapping[str, str]
 
@@ -76,8 +75,6 @@ class PersonaReportText(SharedReportText):
     unaware: str
     overruled: str
     nobody_spoke: str
-    inputs: str
-    no_answer: str
     waited: str
     turn_bids: str
     speaks: str

@@ -42,6 +42,7 @@ from moothall.plugins import (
     index_by_kind,
     one_line,
     quote_lines,
+    quote_user,
     shorten_text,
 )
 from moothall.reports.person_steps import POSITION, ask_which, ask_why
@@ -49,7 +50,6 @@ from moothall.reports.person_steps import POSITION, ask_which, ask_why
 MAX_PASSED_LENGTH: Final = 48_000
 """The most characters of all artefacts together that a step receives."""
 MAX_PART_LENGTH: Final = 6_000
-MAX_INPUTS: Final = 3
 
 
 class StepAsk(StateAsk[Pipeline]):
@@ -114,12 +114,12 @@ def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
         Utterance(id=made.seq, speaker=made.seat, text=made.text)
         for made in state.list_inputs(step)
     )
-    about = [asked.text.task.format(name=step.name), quote_lines(step.task)]
+    about = [asked.text.task.format(name=step.name), quote_user(step.task)]
     reasons = state.feedback.get(step.name, "")
     if reasons:
         about += [asked.text.feedback, quote_lines(reasons)]
-    for text in state.inputs[-MAX_INPUTS:]:
-        about += [asked.text.inputs, quote_lines(text)]
+    for each in state.open_inputs:
+        about += [asked.text.inputs, quote_user(each.text)]
     return ask_person(FORMS[ask.kind].fields, asked, about="\n".join(about), news=news)
 
 
@@ -170,7 +170,7 @@ def _build_shared_prompt(state: Pipeline, words: PipelinePromptText) -> str:
         lines.append(
             form.format(number=number, name=one_line(step.name), agent=one_line(step.agent))
         )
-    return "\n".join([words.task, quote_lines(state.opened.topic), "", words.steps, *lines])
+    return "\n".join([words.task, quote_user(state.opened.topic), "", words.steps, *lines])
 
 
 def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, ask: Ask) -> str:
@@ -187,14 +187,12 @@ def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, as
     reasons = state.feedback.get(step.name, "")
     if reasons:
         lines += ["", words.feedback, quote_lines(shorten_text(reasons, MAX_PART_LENGTH))]
-    if state.inputs:
-        lines += ["", words.inputs]
-        for text in state.inputs[-MAX_INPUTS:]:
-            lines.append(quote_lines(shorten_text(text, MAX_PART_LENGTH)))
     if ask.kind == VALIDATE:
         how = words.validate
     elif ask.kind == REVIEW:
         how = words.review
     else:
         how = words.work
-    return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])
+    return "\n".join(
+        [*lines, "", words.now.format(name=one_line(step.name)), quote_user(step.task), how]
+    )

@@ -21,7 +21,6 @@ from moothall.plugins import (
     Effect,
     Entry,
     Fact,
-    InputGiven,
     Opened,
     Record,
     Reply,
@@ -65,8 +64,6 @@ class PipelineRules:
                 return fast_replace(_settle_ask(state), failed=state.failed + 1)
             case facts.StepRejected():
                 return _apply_rejection(state, fact)
-            case InputGiven(text=text):
-                return fast_replace(state, inputs=(*state.inputs, text))
             case SessionForked() | SeatsSwapped():
                 # The new participant has not failed yet.
                 return fast_replace(state, failed=0)
@@ -162,7 +159,6 @@ def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipe
         feedback=feedback,
         index=state.index + 1,
         failed=0,
-        inputs=(),
     )
 
 

@@ -46,7 +46,6 @@ class Pipeline(ProtocolState):
     rejections: Mapping[str, int] = field(default_factory=dict)
     feedback: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
     is_rejected: bool = False
 
     @property

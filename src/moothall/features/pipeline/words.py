@@ -31,7 +31,6 @@ class PipelinePromptText(Texts):
     artefacts: str
     artefact: str
     feedback: str
-    inputs: str
     now: str
     work: str
     validate: str

@@ -1,22 +1,20 @@
 """Reads what is reviewed (a diff from a file, standard input or git, or whole files) into the options of a session."""
 
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from moothall.app.given_files import STDIN, read_given_files
-from moothall.features.review.change import is_diff, read_change, split_parts
+from moothall.features.review.change import is_diff, split_parts
 from moothall.features.review.facts import ReviewOpened
-from moothall.features.review.words import REVIEW_PROMPT
+from moothall.features.review.prompts import describe_change
 from moothall.plugins import (
     BadSetting,
     ContextFile,
-    Language,
     Opened,
     Options,
     one_line,
-    shorten_text,
 )
 
 PANEL: Final = "reviewers"
@@ -99,18 +97,6 @@ def build_review_options(
         "memory": options.get("memory", False),
     }
     return about or describe_change(files, language), {**own, **options, **fixed}
-
-
-def describe_change(files: Iterable[ContextFile], language: Language) -> str:
-    """The question of a review for which none was written: the files, and how many lines were added and removed."""
-    change = read_change(tuple(each for each in files if not each.media))
-    added, removed = (
-        sum(line.mark == mark for file in change for line in file.lines) for mark in "+-"
-    )
-    names = shorten_text(", ".join(one_line(file.name) for file in change), 300)
-    return REVIEW_PROMPT[language].topic.format(
-        files=f"{names} (+{added} −{removed})" if added or removed else names
-    )
 
 
 def describe_parts(opened: Opened) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -11,7 +11,7 @@ from typing import Any, Final
 from moothall.codec.field_values import fold_name
 from moothall.domain.effects import UnreadItem
 from moothall.features.review import facts
-from moothall.features.review.change import ChangedFile
+from moothall.features.review.change import ChangedFile, read_change
 from moothall.features.review.state import Review
 from moothall.features.review.words import (
     DENIALS,
@@ -30,6 +30,8 @@ from moothall.plugins import (
     Ask,
     BadAnswer,
     Brief,
+    ContextFile,
+    Language,
     Normalized,
     PersonAsk,
     PersonStep,
@@ -45,13 +47,13 @@ from moothall.plugins import (
     one_line,
     person_steps,
     quote_lines,
+    quote_user,
     read_two_sides,
     shorten_text,
 )
 
 MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""
-MAX_INPUTS: Final = 3
 _SEVERITIES: Final = {
     word.lower(): code
     for words in REVIEW_REPORT.list_all()
@@ -186,16 +188,29 @@ def build_brief(state: Review, ask: Ask) -> Brief:
     )
 
 
+def describe_change(files: Iterable[ContextFile], language: Language) -> str:
+    """The question of a review for which none was written: the files, and how many lines were added and removed."""
+    change = read_change(tuple(each for each in files if not each.media))
+    added, removed = (
+        sum(line.mark == mark for file in change for line in file.lines) for mark in "+-"
+    )
+    names = shorten_text(", ".join(one_line(file.name) for file in change), 300)
+    return REVIEW_PROMPT[language].topic.format(
+        files=f"{names} (+{added} −{removed})" if added or removed else names
+    )
+
+
 def _get_part(state: Review) -> tuple[ChangedFile, ...]:
     return state.parts[state.turn - 1] if 0 < state.turn <= len(state.parts) else ()
 
 
 def _build_shared_prompt(state: Review, words: ReviewPromptText) -> str:
-    lines = [words.task, quote_lines(state.opened.topic)]
-    if state.inputs:
-        lines.append(words.inputs)
-        for text in state.inputs[-MAX_INPUTS:]:
-            lines.append(quote_lines(shorten_text(text, 2_000)))
+    topic = state.opened.topic
+    quote = quote_user
+    if topic == describe_change(state.opened.subject.given, state.opened.language):
+        # Nobody wrote it: the names in it are those of the change.
+        quote = quote_lines
+    lines = [words.task, quote(topic)]
     if state.kind == facts.INSPECT:
         lines += ["", words.change.format(part=state.turn, parts=len(state.parts))]
         for file in _get_part(state):

@@ -13,7 +13,6 @@ from moothall.plugins import (
     Effect,
     Entry,
     Fact,
-    InputGiven,
     Opened,
     Record,
     SeatId,
@@ -73,8 +72,6 @@ class ReviewRules:
                     opened_up_to=entry.seq,
                 )
                 return merged if merged.list_asked() else fast_replace(merged, turn=merged.turn + 1)
-            case InputGiven(text=text):
-                return fast_replace(state, inputs=(*state.inputs, text))
             case _:
                 return state
 

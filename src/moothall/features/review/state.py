@@ -51,7 +51,6 @@ class Review(ProtocolState):
     stands: Mapping[int, Mapping[SeatId, facts.FindingStand]] = field(default_factory=dict)
     fresh: tuple[tuple[SeatId, facts.FindingStand], ...] = ()
     opened_up_to: int = 0
-    inputs: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[tuple[ChangedFile, ...], ...]:

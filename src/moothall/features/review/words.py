@@ -14,7 +14,6 @@ class ReviewPromptText(Texts):
     topic: str
     system: str
     task: str
-    inputs: str
     change: str
     file: str
     you: str

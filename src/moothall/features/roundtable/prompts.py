@@ -51,6 +51,7 @@ from moothall.plugins import (
     index_by_kind,
     one_line,
     quote_lines,
+    quote_user,
     shorten_text,
 )
 from moothall.reports.person_steps import CHOICE_FIELD, join_long_choice
@@ -127,9 +128,9 @@ def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
         for speech in latest
     )
     is_expected = state.prompt and ask.kind == "speech"
-    about = [asked.text.expected, quote_lines(state.prompt)] if is_expected else []
+    about = [asked.text.expected, _quote_prompt(state)] if is_expected else []
     about += [
-        part for given in state.inputs for part in (asked.text.inputs, quote_lines(given.text))
+        part for given in state.inputs for part in (asked.text.inputs, quote_user(given.text))
     ]
     return ask_person(FORMS[ask.kind].fields, asked, about="\n".join(about), news=news)
 
@@ -203,7 +204,7 @@ def _build_shared_prompt(state: Conference, words: RoundtablePromptText) -> str:
 
 def _build_agenda(state: Conference, words: RoundtablePromptText, room: int) -> str:
     opened = state.opened
-    agenda = quote_lines("\n".join(part for part in (opened.topic, opened.settings.agenda) if part))
+    agenda = quote_user("\n".join(part for part in (opened.topic, opened.settings.agenda) if part))
     if len(agenda) > room:
         agenda = f"{agenda[:room]}…\n{words.agenda_cut.format(where=_find_place(state, words, 'AGENDA.md'))}"
     described: list[str] = []
@@ -215,6 +216,15 @@ def _build_agenda(state: Conference, words: RoundtablePromptText, room: int) -> 
     if described:
         lines.append(quote_lines("\n".join(described)))
     return "\n".join(lines)
+
+
+def _quote_prompt(state: Conference) -> str:
+    """Quote what is asked of the speaker: before anybody has spoken, these are the words of who opened the conference."""
+    if state.speeches:
+        return quote_lines(state.prompt)
+    if state.opened.settings.prompt:
+        return quote_user(state.prompt)
+    return state.prompt
 
 
 def _find_place(state: Conference, words: RoundtablePromptText, file: str = "") -> str:
@@ -274,13 +284,9 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
         words.moderator if seat.id == MODERATOR else words.you, words.instructions
     )
     if ask.kind == "speech" and state.prompt:
-        lines += ["", words.prompt, quote_lines(state.prompt)]
+        lines += ["", words.prompt, _quote_prompt(state)]
     if ask.kind == "speech" and state.agreeing:
         lines += ["", build_consensus_note(state)]
-    inputs = state.find_new_inputs(seat.id if ask.kind == "speech" else MODERATOR)[-RECENT:]
-    if inputs:
-        room = MAX_SPEECH_LENGTH if ask.kind == "speech" else MAX_SPEECH_LENGTH // RECENT
-        lines += ["", words.inputs, *(quote_lines(given.text)[:room] for given in inputs)]
     if ask.kind == "minutes" and state.returned is not None:
         sections = name_minutes_sections(state.missing, state.opened.language)
         returned = quote_lines(state.returned.content)[:RETURNED_ROOM]

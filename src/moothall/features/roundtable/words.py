@@ -51,7 +51,6 @@ class RoundtablePromptText(Texts):
     in_record: str
     agenda_cut: str
     prompt: str
-    inputs: str
     you: str
     moderator: str
     instructions: str

@@ -13,7 +13,7 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.replace import copy_fields
-from moothall.domain.safe_text import one_line, quote_lines, shorten_text, strip_control
+from moothall.domain.safe_text import one_line, quote_lines, quote_user, shorten_text, strip_control
 from moothall.locale.catalogues import (
     CONSULTATION_PERSON,
     CONSULTATION_PROMPT,
@@ -236,7 +236,7 @@ def build_consultation_brief(
         fault=_wrap_validator(no_fault, words.direct if current.is_direct else None),
         person=partial(build_consulted_ask, language, current.seat, current.request),
     )
-    topic = quote_lines(shorten_text(state.opened.topic, MAX_PART_LENGTH))
+    topic = quote_user(shorten_text(state.opened.topic, MAX_PART_LENGTH))
     return fill_brief(
         state,
         ask,

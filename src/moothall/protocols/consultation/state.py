@@ -11,6 +11,7 @@ from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import ProtocolState, RevealedLine
+from moothall.domain.user_inputs import UserInput
 from moothall.protocols.consultation.facts import (
     CONSULT,
     KINDS,
@@ -160,6 +161,12 @@ class ConsultingState(ProtocolState):
     def count_own(self, seat: SeatId) -> int:
         """Return how many consultations a seat has asked for itself."""
         return sum(each.seat == seat and each.is_own for each in self.consultations)
+
+    @property
+    def open_inputs(self) -> tuple[UserInput, ...]:
+        if isinstance(self.inner, ProtocolState):
+            return self.inner.open_inputs
+        return self.user_inputs
 
     @property
     def is_sealed(self) -> bool:

@@ -24,7 +24,7 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat
-from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.safe_text import one_line, quote_lines, quote_user
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import (
     COUNCIL_PROMPT,
@@ -129,9 +129,9 @@ def build_shared_prompt(
 ) -> str:
     """Return what every seat reads, in the same words."""
     words = COUNCIL_PROMPT[language]
-    question = f"{words.question}\n{quote_lines(topic)}"
+    question = f"{words.question}\n{quote_user(topic)}"
     if options:
-        question += "\n" + "\n".join([words.options, *(quote_lines(option) for option in options)])
+        question += "\n" + "\n".join([words.options, *(quote_user(option) for option in options)])
     if not lines:
         return question
     shown = lines[-MAX_LINES:]
@@ -168,8 +168,9 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TAB
         if vote.condition:
             part += f"; {words.labels['condition']}: {one_line(vote.condition)}"
         parts.append(part)
-    # Quoted before it is cut: the cut text still has a fence on each line.
-    quoted = quote_lines("\n".join(parts))
+    # Quoted before it is cut: the cut text still has a mark on each line.
+    quote = quote_user if line.seat == USER else quote_lines
+    quoted = quote("\n".join(parts))
     if len(quoted) > room:
         quoted = f"{quoted[:room]}… {words.shortened}"
     return f"[{', '.join(marks)}]\n{quoted}"

@@ -27,7 +27,7 @@ from moothall.domain.person import (
     PersonStep,
     build_key,
 )
-from moothall.domain.safe_text import compile_late, one_line, quote_lines
+from moothall.domain.safe_text import compile_late, one_line, quote_lines, quote_user
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
@@ -530,7 +530,9 @@ def _describe_order(asked: SwarmAsk) -> list[str]:
         lines.append(text.random)
     elif order.must_switch:
         lines.append(text.switch)
-    lines += [part for given in asked.state.inputs for part in (text.inputs, quote_lines(given))]
+    lines += [
+        part for given in asked.state.open_inputs for part in (text.inputs, quote_user(given.text))
+    ]
     ideas = [quote_lines(f"{number}. {one_line(idea)}") for number, idea in shown.items()]
     return [*lines, text.ideas, *ideas] if shown else lines
 

@@ -17,7 +17,7 @@ from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.ids import SeatId
-from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.safe_text import one_line, quote_lines, quote_user
 from moothall.domain.vocabulary import PATTERNS
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import (
@@ -52,7 +52,6 @@ MAX_FINDINGS: Final = 16
 MAX_RESULTS: Final = 20
 MAX_INSIGHTS: Final = 8
 MAX_OWN_FINDINGS: Final = 3
-MAX_INPUT_LENGTH: Final = 2_000
 _SIDES: Final[Mapping[str, tuple[tuple[str, str, str, str | None], ...]]] = {
     "ballot": (("votes", "answer", "position", "abstain"), ("votes", "answer", "rating", None)),
     "validate": (("verdicts", "finding", "verdict", "unclear"),),
@@ -220,7 +219,7 @@ def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
 
 
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
-    task = f"{words.task}\n{quote_lines(state.opened.topic[:MAX_TASK_LENGTH])}"
+    task = f"{words.task}\n{quote_user(state.opened.topic[:MAX_TASK_LENGTH])}"
     if ask.kind in {"judge", "shutdown"}:
         return task
     if ask.kind == "ballot" and state.by_evidence:
@@ -508,7 +507,7 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
 
 
 def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str]:
-    """Format what has changed for an agent, and the user's input."""
+    """Format what has changed for an agent."""
     lines = []
     if agent.role_news is not None:
         news = agent.role_news
@@ -518,8 +517,6 @@ def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str
     if agent.role_refused:
         lines.append(words.role_refused)
     lines += [words.warnings[name] for name in state.warnings if name in words.warnings]
-    if state.inputs:
-        lines += [words.inputs, *(quote_lines(text[:MAX_INPUT_LENGTH]) for text in state.inputs)]
     return lines
 
 

@@ -365,7 +365,6 @@ class Swarm(ProtocolState):
     completed: facts.SwarmCompleted | None = None
     awaited: tuple[SeatId, ...] = ()
     goodbyes: Mapping[SeatId, bool] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
     sealed_after: int = 0
 
     @property

@@ -18,7 +18,7 @@ from moothall.codec.schemas import build_brief_schema
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
-from moothall.domain.safe_text import compile_late, strip_control
+from moothall.domain.safe_text import MARKS, compile_late, strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
@@ -391,7 +391,7 @@ def _spell_fields(instructions: str) -> str:
     """Instructions with the fields as `contribute` spells them; what participants said is left as it is."""
     lines = []
     for line in instructions.split("\n"):
-        if line.startswith("| "):
+        if line.startswith(MARKS):
             lines.append(line)
         else:
             lines.append(_FIELD.sub(lambda match: _WIRE_NAMES[match[0]], line))

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
+from moothall.domain.facts import Closed, Entry, Fact, Opened, Reply, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import DIRECTOR
@@ -31,7 +31,6 @@ from moothall.protocols.swarm.rules import endings, operations, review, round_st
 from moothall.protocols.swarm.rules.endings import find_end_reason
 from moothall.protocols.swarm.state import CONFIRMS, RoundReview, Stage, Swarm
 
-MAX_INPUTS: Final = 3
 _PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "roles")
 _SEATS: Final = ("opinions", "synced", "awaited", "acknowledged", "ends")
 
@@ -61,8 +60,6 @@ class SwarmRules:
                 return _apply_reply(state, fact)
             case SeatLost():
                 return _apply_loss(state, fact)
-            case InputGiven(text=text):
-                return fast_replace(state, inputs=(*state.inputs, text)[-MAX_INPUTS:])
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
