@@ -140,8 +140,9 @@ def concluding() -> MeetingRun:
 def test_the_writer_is_told_which_inputs_to_answer() -> None:
     """P-7"""
     brief = concluding().brief("ada")
-    assert "The user's inputs:\n[#3]\n| And R&D?\n[#5]\n| When?" in brief.own
-    assert "each of the user's inputs (#3, #5)" in brief.own
+    assert brief.own.startswith("# From the user\n")
+    assert "[#3]\n> And R&D?\n[#5]\n> When?\n\n# You\n" in brief.own
+    assert "answers: to each of the user's #3 #5." in brief.own
     assert brief.schema is not None
     assert brief.schema["properties"]["answers"]["items"]["properties"]["input"]["enum"] == [3, 5]
 
@@ -206,8 +207,9 @@ def test_an_answer_to_what_is_no_input_is_left_out_and_noted() -> None:
 def test_only_the_newest_inputs_are_to_be_answered() -> None:
     """P-7, P-8: what the writer receives stays bounded."""
     table = MeetingRun(ADA, BOB, CY, budget=Budget(turns=40))
-    for number in range(30):
-        table.give_input(f"Input {number}. " + "x" * 2_000)
-    assert len(table.state.inputs) == 20
-    assert all(len(each.text) < 450 for each in table.state.inputs)
+    for number in range(60):
+        table.give_input(f"Input {number}. " + "x" * 9_000)
+    assert len(table.state.user_inputs) == 40
+    assert all(len(each.text) < 6_010 for each in table.state.user_inputs)
+    assert len(table.brief("ada").own) < 16_000
     assert quiet(quiet(table)).drafts("ada", build_draft()).state.draft is not None

@@ -193,7 +193,8 @@ def test_a_gate_is_one_in_its_second_look_too() -> None:
 
 def test_the_owner_may_end_it_and_a_word_of_the_user_reaches_the_next_agent() -> None:
     line = Line(MODEL, CHECK).put(InputGiven(text="Mind the cost."))
-    assert "| Mind the cost." in line.own
+    assert "# From the user\n" in line.own
+    assert "\n> Mind the cost.\n" in line.own
     line.put(CloseCalled())
     assert line.last == PipelineClosed(reason="called", step="model")
 

@@ -10,7 +10,7 @@ from tests.support.play_roundtable import ConferenceRun, build_seat
 
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
-from moothall.domain.safe_text import quote_lines
+from moothall.domain.safe_text import quote_lines, quote_user
 from moothall.features.roundtable.facts import RoundtableSettings
 from moothall.features.roundtable.rules import RULES
 from moothall.features.roundtable.unattended import (
@@ -50,10 +50,10 @@ def test_every_known_agent_could_speak_from_its_prompt_alone(name: str) -> None:
     told = build_wake_text(build_wake_recipe(name), brief(), WAKE)
     assert told.startswith(f"{WAKE}\n\n")
     for part in (
-        quote_lines("用哪种缓存？"),
+        quote_user("用哪种缓存？"),
         quote_lines(STANCE),
         "盯住安全",
-        quote_lines("预算减半"),
+        quote_user("预算减半"),
         "## 立场\n",
         "## 回应/提问\n",
     ):
@@ -117,8 +117,8 @@ def test_a_file_that_somebody_mentions_is_not_read_into_the_prompt(name: str) ->
         brief(topic="See @secret.txt and bob@secret.txt"),
         f"{WAKE} @secret.txt",
     )
-    assert ("| See @secret.txt and bob@secret.txt" in told) == (name not in MENTIONING)
-    assert (r"| See \@secret.txt and bob\@secret.txt" in told) == (name in MENTIONING)
+    assert ("> See @secret.txt and bob@secret.txt" in told) == (name not in MENTIONING)
+    assert (r"> See \@secret.txt and bob\@secret.txt" in told) == (name in MENTIONING)
     assert told.replace("\\@", "").count("@") == (0 if name in MENTIONING else 3)
 
 

@@ -271,6 +271,8 @@ class CouncilPersonText(CouncilFieldsText):
     no_positions: str
     vote: str
     vote_for: str
+    to_user: str
+    no_reply: str
     motion: str
     sides: Mapping[str, str]
     outcomes: Mapping[str, str]
@@ -306,6 +308,7 @@ class CouncilPromptText(CouncilFieldsText):
     vote: str
     vote_on_each: str
     vote_choice: str
+    to_user: str
     before: str
     minority: str
     about: str

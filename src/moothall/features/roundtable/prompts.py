@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import build_which_one
+from moothall.domain.answer_table import build_which_one, quote_open_inputs
 from moothall.domain.topic import drop_choice
 from moothall.features.roundtable.facts import (
     MODERATOR,
@@ -168,6 +168,7 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
             Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5
         )
     own_prompt = _build_own_prompt(state, words, ask)
+    added = quote_open_inputs(state)
     own = next(
         (speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), ""
     )
@@ -175,7 +176,7 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
         nth, shared = state.round, _build_shared_prompt(state, words)
     else:
         nth = 1 if state.returned is None else 2
-        shared = _build_record(state, words, own_prompt)
+        shared = _build_record(state, words, f"{added}{own_prompt}")
     return fill_brief(
         state,
         ask,

@@ -22,6 +22,7 @@ from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonStep, build_key
 from moothall.domain.replace import dataclass
+from moothall.domain.user_inputs import InputReply
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts
@@ -43,6 +44,7 @@ from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
 
 REFERS_TO: Final = "refers_to"
+REPLY_STEP: Final = "to_user"
 MAX_TEXT: Final = 20_000
 MAX_CHOICE: Final = 100
 MAX_LINE: Final = 2_000
@@ -221,6 +223,28 @@ def _read_ballot(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
     return votes
 
 
+def _ask_replies(asked: CouncilAsk) -> list[PersonStep]:
+    """Ask what the one who writes the result answers to each of the user's later words."""
+    steps: list[PersonStep] = []
+    for each in asked.state.open_inputs:
+        text = asked.text.to_user.format(number=each.number, text=extract_first_sentence(each.text))
+        steps.append(
+            PersonStep(
+                name=REPLY_STEP, text=text, group=str(each.number), if_empty=asked.text.no_reply
+            )
+        )
+    return steps
+
+
+def _read_replies(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, object]]:
+    replies: list[Mapping[str, object]] = []
+    for each in asked.state.open_inputs:
+        text = answers.get(build_key(REPLY_STEP, str(each.number)), "")
+        if text:
+            replies.append({"input": each.number, "text": text})
+    return replies
+
+
 def _ask_moved_by(asked: CouncilAsk) -> list[PersonStep]:
     others = frozenset(line.id for line in asked.visible if line.seat != asked.ask.seat)
     # Only a mind that was made up before can have been changed.
@@ -305,6 +329,24 @@ MOVED_BY: Final = Row(
 CONDITION_FIELD: Final = Row("condition", allow=lambda _: allow_text(MAX_LINE))
 NEEDED_CONDITION: Final = replace(CONDITION_FIELD, is_needed=True)
 DUE: Final = Row("due")
+REPLY: Final = (
+    Row(
+        "input",
+        is_needed=True,
+        allow=lambda asked: allow_values(each.number for each in asked.state.open_inputs),
+    ),
+    Row("text", is_needed=True),
+)
+TO_USER: Final = Row(
+    "to_user",
+    when=lambda asked: bool(asked.state.open_inputs),
+    allow=lambda asked: allow_list(
+        build_table_schema(InputReply, REPLY, asked), len(asked.state.open_inputs)
+    ),
+)
+TO_USER_ASKED: Final = replace(
+    TO_USER, ask=_ask_replies, read=_read_replies
+)
 ADVICE: Final = (
     Row("entry", is_needed=True, allow=lambda asked: allow_values(asked.advice)),
     Row("how", is_needed=True),
@@ -404,6 +446,7 @@ VOTE_FIELDS: Final = (
         MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)
     ),
     ACCEPTS,
+    TO_USER,
 )
 
 FORMS: Final = index_by_kind(
@@ -459,6 +502,7 @@ FORMS: Final = index_by_kind(
         CONFIDENCE,
         ANSWERS,
         ACCEPTS,
+        TO_USER_ASKED,
         _usual_type("synthesize"),
     ),
     define_answer(
@@ -478,6 +522,7 @@ FORMS: Final = index_by_kind(
             ask=_ask_advice,
             read=_read_advice,
         ),
+        TO_USER_ASKED,
     ),
     define_answer(_form("vote", 250), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
     define_answer(_form("free", 700), _known_type("vote"), *VOTE_FIELDS),
@@ -505,7 +550,7 @@ def find_fills(asked: CouncilAsk) -> Mapping[str, object]:
 def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tuple[Row, ...]]:
     """Return the forms of one type from outside; a conditional vote has one of its own, because it needs its condition."""
     named = _type(type_)
-    rest = (CONFIDENCE, EVIDENCE, ANSWERS, ACCEPTS, MOVED_BY)
+    rest = (CONFIDENCE, EVIDENCE, ANSWERS, ACCEPTS, MOVED_BY, TO_USER)
     if type_ == "pass":
         return [(named, REMARK)]
     if type_ == "vote":

@@ -51,7 +51,7 @@ def find_settled_choice(state: Council) -> str | None:
     """Return the choice that the blind positions so far settle the question with; None if they do not yet."""
     evidence = weigh_blind_positions(state)
     choice = find_blind_leader(state)
-    if evidence is None or choice is None:
+    if state.open_inputs or evidence is None or choice is None:
         return None
     is_settled = (
         evidence.count_lead(choice) >= ENOUGH_LEAD
@@ -86,7 +86,8 @@ def find_blind_ending(
     variant: CouncilVariant, state: Council, mode: DebateMode
 ) -> EndReason | None:
     """Return what the blind positions end a session by; None if it is argued."""
-    if mode == "always" or not state.opened.settings.blind:
+    # Nobody has answered what the user added while all wrote blind.
+    if mode == "always" or not state.opened.settings.blind or state.open_inputs:
         return None
     if is_blind_agreement(state):
         return "agreed_blind"
@@ -108,6 +109,8 @@ def find_asked_alone(state: Council) -> SeatId | None:
 def is_settled_alone(state: Council) -> bool:
     """Whether the seat that was asked first has answered, nobody else has, and that is enough."""
     first = find_asked_alone(state)
+    if state.open_inputs:
+        return False
     return first is not None and set(state.had) == {first} and _is_first_enough(state, first)
 
 

@@ -8,6 +8,7 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.session_state import LostSeat
+from moothall.domain.user_inputs import InputReplies
 from moothall.scoring.depth import Depth, DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
@@ -152,6 +153,8 @@ class Contribution:
     """vote: a position on each candidate, where there are several."""
     due: Short = ""
     """vote: by when the condition must hold."""
+    to_user: InputReplies = ()
+    """synthesize, vote: what you answer to each of the user's later words."""
 
 
 @add_kind(SHARED_KINDS, "council.contributed")

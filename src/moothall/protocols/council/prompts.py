@@ -26,6 +26,7 @@ from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines, quote_user
 from moothall.domain.topic import normalize_label
+from moothall.domain.user_inputs import list_numbers
 from moothall.locale.catalogues import (
     COUNCIL_PROMPT,
     COUNCIL_REPORT,
@@ -312,6 +313,15 @@ def _has_objection(vote: CouncilLine) -> bool:
 
 
 def _format_request(
+    variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText
+) -> str:
+    request = _format_phase_request(variant, state, seat, phase, words)
+    if state.open_inputs and phase in {"synthesize", "decide", "vote"}:
+        request += words.to_user.format(inputs=list_numbers(state.open_inputs))
+    return request
+
+
+def _format_phase_request(
     variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText
 ) -> str:
     match phase:

@@ -107,7 +107,7 @@ class CouncilRules:
                     round=state.round,
                     phase=phase,
                 )
-                return fast_replace(state, lines=(*state.lines, line))
+                return _put_vote_again(fast_replace(state, lines=(*state.lines, line)))
             case CloseCalled():
                 # Votes that were cast ahead must count, because the vote itself never begins.
                 return _with_early_votes(self.variant, state)
@@ -363,6 +363,17 @@ def _apply_contribution(
     return fast_replace(state, had={**state.had, seat: line.id}, votes=votes)
 
 
+def _put_vote_again(state: Council) -> Council:
+    """Ask all once more, and once only, where the user has spoken while votes are out, or the owner decides (Q-8).
+
+    The asks that are out are withdrawn, because the new ones have other ids. Until a seat votes again, its vote stands.
+    """
+    is_out = state.phase in {"vote", "decide"} and not state.put_again
+    if not is_out or state.stop is not None:
+        return state
+    return fast_replace(state, step=state.step + 1, had={}, put_again=True)
+
+
 def _repeat_phase(state: Council) -> facts.PhaseBegun | None:
     """Return the fact that asks once more those who gave nothing in this phase; None if they were asked twice."""
     assert state.phase != "closed"
@@ -416,11 +427,15 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
         cut_by=state.stop,
         sealed_after=entry if fact.phase == "vote" else 0,
         challenged=challenged,
+        put_again=state.put_again and repeated,
     )
     if fact.phase != "vote":
         return after
     votes = find_early_votes(state, fact.candidates)
-    return fast_replace(after, had=dict(votes), votes=votes, candidates=fact.candidates)
+    # Who voted before the user's last word has not read it: that vote counts only if no other comes.
+    newest = max((each.number for each in state.user_inputs), default=0)
+    had = {seat: line for seat, line in votes.items() if line > newest}
+    return fast_replace(after, had=had, votes=votes, candidates=fact.candidates)
 
 
 def _with_early_votes(variant: CouncilVariant, state: Council) -> Council:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.session_state import ProtocolState, StopReason
+from moothall.domain.user_inputs import InputReply
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
 from moothall.scoring.trust import find_accuracy
@@ -44,7 +45,7 @@ class Council(ProtocolState):
     last vote that began, on `candidates`. `revealed_at` is the ledger entry from which on blind contributions can be read,
     `reveals` those that ended a vote, `sealed` the lines that only their authors may read now. With `repeated` the phase began a
     second time, for those who gave nothing. `challenged` are those who answer in the phase `answer`. `cut_by` is the stop for
-    which this phase began before its time.
+    which this phase began before its time. `put_again`: the user spoke while votes were out, so that all were asked once more.
     """
 
     opened: CouncilOpened
@@ -65,6 +66,20 @@ class Council(ProtocolState):
     reveals: tuple[int, ...] = ()
     challenged: tuple[SeatId, ...] = ()
     cut_by: StopReason | None = None
+    put_again: bool = False
+
+    @property
+    def next_input(self) -> int:
+        return self.last_id + 1
+
+    @property
+    def answered_inputs(self) -> Collection[int]:
+        """Those that every text answers that is voted on now."""
+        if self.phase != "vote" or not self.candidates:
+            return ()
+        candidates = self.list_lines(self.candidates)
+        replies = [{reply.input for reply in line.said.to_user} for line in candidates]
+        return set.intersection(*replies) if replies else ()
 
     def line(self, number: int | None) -> CouncilLine | None:
         """Return a line by its number; None for the question and for unknown numbers."""
@@ -243,9 +258,11 @@ def list_details(said: Contribution, labels: Mapping[str, str]) -> Iterator[tupl
     """Yield what stands beside the text: the fields that have labels, in the order of these, each item of a list by itself."""
     for name, label in labels.items():
         value = getattr(said, name)
-        yield from (
-            (label, each) for each in (value if isinstance(value, tuple) else (value,)) if each
-        )
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, InputReply):
+                yield f"{label} #{each.input}", each.text
+            elif each:
+                yield label, each
 
 
 def has_voted(state: Council, seat: SeatId) -> bool:

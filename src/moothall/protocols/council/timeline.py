@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.quotations import Quotation
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Topic, normalize_label
+from moothall.domain.user_inputs import index_replies
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.ports.plugin import CastVote
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
@@ -40,7 +42,7 @@ from moothall.reports.decision import (
     number_obligations,
 )
 from moothall.reports.quotations import list_checked, list_places
-from moothall.reports.sections import start_decision
+from moothall.reports.sections import list_answers, start_decision
 from moothall.reports.timeline import (
     SessionPhase,
     TimelineBase,
@@ -201,6 +203,7 @@ def _add_resolution(
     decided = timeline.state.line(closed.motion)
     if decided is None:
         return resolved
+    resolved = replace(resolved, answers=list_answers(timeline, _find_replies(timeline, decided)))
     resolved = replace(
         resolved,
         decision=_build_claim(decided),
@@ -216,6 +219,16 @@ def _add_resolution(
         )
     change = find_what_would_change(timeline.rules.variant, timeline.state, closed.reason, resolved)
     return replace(resolved, overruled=resolved.strength == "overruled", would_change=change)
+
+
+def _find_replies(timeline: CouncilTimeline, decided: CouncilLine) -> Mapping[int, str]:
+    """Return what was answered to each input of the user: in the text that was decided, else by those who voted on it."""
+    voted: list[tuple[int, str]] = []
+    for line in timeline.state.list_lines(timeline.state.votes.values()):
+        for number, text in index_replies(line.said.to_user).items():
+            voted.append((number, f"{line.seat}: {text}"))
+    answers = {number: " · ".join(texts) for number, texts in group_pairs(voted).items()}
+    return {**answers, **index_replies(decided.said.to_user)}
 
 
 def _list_reasons(timeline: CouncilTimeline, decided: CouncilLine) -> tuple[SourcedClaim, ...]:

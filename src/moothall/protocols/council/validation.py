@@ -133,6 +133,11 @@ class ContributionValidator:
             line = state.line(number)
             if line is not None and line.id in state.sealed and line.seat != self._seat:
                 return f"line {number} is sealed: nobody has read it yet, so nothing can refer to it; wait until this phase ends"
+        inputs = {each.number for each in state.user_inputs}
+        for reply in said.to_user:
+            if reply.input not in inputs:
+                listed = ", ".join(map(str, sorted(inputs))) or "none"
+                return f"`to_user` names {reply.input}; the user's later words are: {listed}"
         mover = state.line(said.moved_by)
         if said.moved_by is not None and (mover is None or mover.seat == self._seat):
             return f"`moved_by` is {said.moved_by}: what moved you is a line of another seat"
