@@ -15,6 +15,7 @@ from tests.support.play_council import (
 
 from moothall.codec.answers import read_answer
 from moothall.domain.facts import BudgetExhausted
+from moothall.domain.ids import SeatId
 from moothall.domain.user_inputs import InputReply
 from moothall.protocols.council.facts import Contribution, CouncilSettings
 from moothall.protocols.council.report import build_council_report
@@ -41,7 +42,7 @@ def test_an_input_while_votes_are_out_puts_the_vote_once_more_to_all(opener: Ope
     assert table.asked == again
     table.say(ada=vote("oppose"), bob=vote("oppose"), cy=vote("oppose"))
     assert table.state.phase == "closed" or table.state.round == 2
-    number = table.state.votes["ada"]
+    number = table.state.votes[SeatId("ada")]
     line = table.state.line(number)
     assert line is not None
     assert line.said.position == "oppose"
@@ -116,7 +117,7 @@ def test_who_votes_answers_what_the_text_does_not() -> None:
     ]
     assert (decision.strength, decision.strength_reason) == ("weak", "unanswered")
     minutes = render_markdown(build_council_report(table.timeline))
-    assert "1 word of the user's is not answered." in minutes
+    assert "1 of the user's inputs is not answered." in minutes
     assert "ada: Ask them in May." in minutes
 
 

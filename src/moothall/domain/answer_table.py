@@ -19,6 +19,7 @@ from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import quote_user, shorten_text
 from moothall.domain.session_state import ProtocolState
+from moothall.domain.user_inputs import list_numbers
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 
 Asked = TypeVar("Asked")
@@ -101,6 +102,14 @@ def fill_brief(
 MAX_WORDS_SHOWN: Final = 12_000
 """How many characters of the user's later words a prompt shows in all."""
 MIN_WORDS_SHOWN: Final = 800
+
+
+def ask_for_replies(state: ProtocolState) -> str:
+    """Return what asks a text of free form for an answer to each of the user's later words; "" where there is none."""
+    if not state.open_inputs:
+        return ""
+    words = PARTICIPANT_PROMPT[state.opened.language]
+    return words.reply_lines.format(inputs=list_numbers(state.open_inputs))
 
 
 def quote_open_inputs(state: ProtocolState) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from annotated_types import Ge, MaxLen
 
+from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line, shorten_text, strip_control
 
@@ -69,6 +70,15 @@ def read_replies(text: str) -> tuple[InputReply, ...]:
 def drop_replies(text: str) -> str:
     """Return a text without its lines `[ANSWER #2] …`; a text that is nothing else stays as it is."""
     return _REPLY.sub("", text).strip() or text
+
+
+def join_replies(said: Iterable[tuple[SeatId, Iterable[InputReply]]]) -> Mapping[int, str]:
+    """Return what several seats answer to each input, each with its name."""
+    texts: dict[int, list[str]] = {}
+    for seat, replies in said:
+        for number, text in index_replies(replies).items():
+            texts.setdefault(number, []).append(f"{seat}: {text}")
+    return {number: " · ".join(each) for number, each in texts.items()}
 
 
 def index_replies(replies: Iterable[InputReply]) -> Mapping[int, str]:

@@ -517,6 +517,7 @@ class ParticipantPromptText(Texts):
     between: str
     from_user: str
     counts_now: str
+    reply_lines: str
     seated: str
     correction: str
     which_one: str
@@ -711,6 +712,7 @@ class SwarmPromptText(Texts):
     pairs: str
     judge: str
     ballot: str
+    to_user: str
     ballot_rating: str
     own_answers: str
     ballot_ideas: str

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Final
 
+from moothall.domain.answer_table import ask_for_replies
 from moothall.domain.consult import ConsultRequest
 from moothall.features.pipeline.facts import (
     REVIEW,
@@ -191,6 +192,8 @@ def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, as
         how = words.validate
     elif ask.kind == REVIEW:
         how = words.review
+    elif state.index == state.last_work:
+        how = words.work + ask_for_replies(state)
     else:
         how = words.work
     return "\n".join(

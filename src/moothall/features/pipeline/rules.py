@@ -7,6 +7,7 @@ participant in the seat. What follows a rejection is set in the gate's step.
 from collections.abc import Mapping
 from typing import Final
 
+from moothall.domain.user_inputs import InputReply, drop_replies, read_replies
 from moothall.features.pipeline import facts
 from moothall.features.pipeline.prompts import (
     FORMS,
@@ -21,6 +22,7 @@ from moothall.plugins import (
     Effect,
     Entry,
     Fact,
+    InputGiven,
     Opened,
     Record,
     Reply,
@@ -64,6 +66,8 @@ class PipelineRules:
                 return fast_replace(_settle_ask(state), failed=state.failed + 1)
             case facts.StepRejected():
                 return _apply_rejection(state, fact)
+            case InputGiven():
+                return _put_step_again(state)
             case SessionForked() | SeatsSwapped():
                 # The new participant has not failed yet.
                 return fast_replace(state, failed=0)
@@ -100,7 +104,7 @@ class PipelineRules:
         # The maker is consulted once per review: a retry after a loss does not ask again.
         first = (
             build_consult_request(state, step)
-            if kind == facts.REVIEW and state.failed == 0
+            if kind == facts.REVIEW and state.failed == 0 and not state.is_put_again
             else None
         )
         seat = SeatId(step.agent)
@@ -138,8 +142,21 @@ def _settle_ask(state: Pipeline) -> Pipeline:
     assert step is not None
     key = f"{state.kind}.{step.agent}"
     return fast_replace(
-        state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1}
+        state,
+        turn=state.turn + 1,
+        counts={**state.counts, key: state.counts.get(key, 0) + 1},
+        is_put_again=False,
     )
+
+
+def _put_step_again(state: Pipeline) -> Pipeline:
+    """Ask once more, and once only, where the user has spoken while a verdict or the result is out: nobody reads it later (Q-8)."""
+    step = state.step
+    if step is None or state.is_put_again or _find_open_ask(state) is None:
+        return state
+    if not step.gate and state.index != state.last_work:
+        return state
+    return fast_replace(state, turn=state.turn + 1, is_put_again=True)
 
 
 def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipeline:
@@ -147,8 +164,18 @@ def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipe
     assert step is not None
     before = state.made.get(step.name)
     version = 1 if before is None else before.version + 1
+    text = said.content
+    replies: tuple[InputReply, ...] = ()
+    if state.open_inputs:
+        replies = read_replies(text)
+        text = drop_replies(text)
     made = StepArtefact(
-        step=step.name, seat=SeatId(step.agent), text=said.content, seq=entry.seq, version=version
+        step=step.name,
+        seat=SeatId(step.agent),
+        text=text,
+        seq=entry.seq,
+        version=version,
+        replies=replies,
     )
     # The feedback led to this version: the next one must not be judged by it.
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}

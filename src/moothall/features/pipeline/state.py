@@ -1,9 +1,10 @@
 """The state of a pipeline."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 
 from moothall.domain.replace import dataclass
+from moothall.domain.user_inputs import InputReply, index_replies
 from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,
@@ -25,6 +26,8 @@ class StepArtefact:
     text: str
     seq: int
     version: int = 1
+    replies: tuple[InputReply, ...] = ()
+    """What it answers to the user's later words; these lines do not stand in the text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +35,8 @@ class Pipeline(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
 
     `turn` counts asks; `failed` how often the current agent has failed in this step; `verdict` is a rejection without a
-    consequence yet; `is_review`: the gate judges again after a consultation. `feedback` is what a repeated step must take into
+    consequence yet; `is_review`: the gate judges again after a consultation; `is_put_again`: the user spoke while a verdict or the
+    result was out, so that it was asked for once more. `feedback` is what a repeated step must take into
     account.
     """
 
@@ -43,6 +47,7 @@ class Pipeline(ProtocolState):
     made: Mapping[str, StepArtefact] = field(default_factory=dict)
     verdict: GateVerdict | None = None
     is_review: bool = False
+    is_put_again: bool = False
     rejections: Mapping[str, int] = field(default_factory=dict)
     feedback: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -78,6 +83,18 @@ class Pipeline(ProtocolState):
         before = self.steps[: self.position(gate.name)]
         named = next((step for step in before if step.name == gate.back_to), None)
         return named or next((step for step in reversed(before) if not step.gate), gate)
+
+    @property
+    def last_work(self) -> int:
+        """The index of the step that makes the result: the last one that is no gate."""
+        return max((at for at, step in enumerate(self.steps) if not step.gate), default=-1)
+
+    @property
+    def answered_inputs(self) -> Collection[int]:
+        if self.index <= self.last_work or self.last_work < 0:
+            return ()
+        made = self.made.get(self.steps[self.last_work].name)
+        return () if made is None else index_replies(made.replies)
 
     def list_inputs(self, step: Step) -> tuple[StepArtefact, ...]:
         """Return the artefacts that a step receives, in the order of its `uses`."""

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from moothall.domain.replace import dataclass
+from moothall.domain.user_inputs import index_replies
 from moothall.features.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
 from moothall.features.pipeline.rules import RULES
 from moothall.features.pipeline.state import Pipeline
@@ -145,6 +146,7 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
             author=last.seat,
             # Whoever made the result, and every gate that approved on the way to it.
             backers=len({last.seat, *approved}),
+            answers=sections.list_answers(timeline, index_replies(last.replies)),
         )
     rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
     if rejected and closed is not None and closed.reason == "rejected":

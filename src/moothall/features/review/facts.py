@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
+from moothall.domain.user_inputs import InputReplies
 from moothall.plugins import Closed, Fact, Opened, Reply, SeatId, add_kind
 
 Severity = Literal["critical", "major", "minor", "note"]
@@ -81,6 +82,7 @@ class UnreadFinding:
 class FindingsReport:
     findings: Annotated[tuple[RaisedFinding, ...], MaxLen(MAX_FINDINGS)]
     unread: Annotated[tuple[UnreadFinding, ...], MaxLen(MAX_FINDINGS)] = ()
+    to_user: InputReplies = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,7 @@ class FindingStand:
 class StandsReport:
     stands: Annotated[tuple[FindingStand, ...], MaxLen(MAX_FINDINGS)]
     unread: Annotated[tuple[UnreadFinding, ...], MaxLen(MAX_FINDINGS)] = ()
+    to_user: InputReplies = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

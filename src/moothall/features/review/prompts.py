@@ -9,7 +9,9 @@ from itertools import chain
 from typing import Any, Final
 
 from moothall.codec.field_values import fold_name
+from moothall.domain.answer_table import quote_open_inputs
 from moothall.domain.effects import UnreadItem
+from moothall.domain.user_inputs import list_numbers
 from moothall.features.review import facts
 from moothall.features.review.change import ChangedFile, read_change
 from moothall.features.review.state import Review
@@ -173,7 +175,10 @@ def build_brief(state: Review, ask: Ask) -> Brief:
         for finding in state.list_questions(ask.seat):
             described = _describe_finding(state, words, finding, with_reasons=is_settling)
             lines += ["", *described]
-    lines += ["", words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]]
+    now = words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]
+    if state.open_inputs:
+        now += words.to_user.format(inputs=list_numbers(state.open_inputs))
+    lines += ["", now]
     return fill_brief(
         state,
         ask,
@@ -253,6 +258,7 @@ def _show_around(state: Review, finding: facts.MergedFinding) -> str:
 
 
 def _build_schema(state: Review, ask: Ask) -> Schema:
+    to_user = ("to_user",) if state.open_inputs else ()
     if ask.kind == facts.INSPECT:
         names = tuple(dict.fromkeys(file.name for file in _get_part(state)))
         # The evidence says where it stands, whatever the line; a concern in words of one's own is no reason to lose the claim.
@@ -260,17 +266,20 @@ def _build_schema(state: Review, ask: Ask) -> Schema:
         item = narrow_schema(
             facts.RaisedFinding, required, ("line", "concern", "settles"), file=allow_values(names)
         )
-        return narrow_schema(facts.FindingsReport, ("findings",), findings=allow_list(item, 40))
+        return narrow_schema(
+            facts.FindingsReport, ("findings",), to_user, findings=allow_list(item, 40)
+        )
     numbers = [each.number for each in state.list_questions(ask.seat)]
     item = narrow_schema(
         facts.FindingStand, ("finding", "stand"), ("reason",), finding=allow_values(numbers)
     )
-    return narrow_schema(facts.StandsReport, ("stands",), stands=allow_list(item, 40))
+    return narrow_schema(facts.StandsReport, ("stands",), to_user, stands=allow_list(item, 40))
 
 
 def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
     """Build what a person is asked: a line for each finding, or a stand on each finding of others."""
     words = REVIEW_PROMPT[state.opened.language]
+    added = [part for part in [quote_open_inputs(state)] if part]
     if ask.kind == facts.INSPECT:
         shown = [
             f"{words.file.format(name=one_line(file.name))}\n{quote_lines(file.render())}"
@@ -278,12 +287,12 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
         ]
         return PersonAsk(
             steps=(ask_words(words.person_inspect),),
-            about="\n".join(shown),
+            about="\n".join([*added, *shown]),
             build=lambda answers: {"findings": read_typed_findings(state, answers[WORDS])},
         )
     findings = state.list_questions(ask.seat)
     steps: list[PersonStep] = []
-    about: list[str] = []
+    about = [*added]
     for each in findings:
         group = str(each.number)
         about += _describe_finding(state, words, each, with_reasons=ask.kind == facts.SETTLE)

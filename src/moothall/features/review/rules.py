@@ -6,13 +6,14 @@ from typing import Final
 
 from moothall.features.review import facts
 from moothall.features.review.prompts import FORMS, build_answer_rules, build_brief
-from moothall.features.review.state import Review, merge_findings, start_stands
+from moothall.features.review.state import Heard, Report, Review, merge_findings, start_stands
 from moothall.plugins import (
     AnswerForm,
     Ask,
     Effect,
     Entry,
     Fact,
+    InputGiven,
     Opened,
     Record,
     SeatId,
@@ -41,37 +42,26 @@ class ReviewRules:
             return state
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
-            case facts.ChangeInspected(ask=ask, seat=seat, said=facts.FindingsReport() as said) if (
-                _is_awaited(state, ask, seat)
+            case facts.ChangeInspected() | facts.FindingsWeighed() if _is_awaited(
+                state, fact.ask, fact.seat
             ):
-                raised = (*state.raised, *((seat, each) for each in said.findings))
-                readers = {**state.readers, state.turn: (*state.readers.get(state.turn, ()), seat)}
-                unread = (*state.unread, *zip(repeat(seat), said.unread, strict=False))
-                heard = fast_replace(state, raised=raised, unread=unread, readers=readers)
-                return _finish_ask(heard, seat, entry)
-            case facts.FindingsWeighed(ask=ask, seat=seat, said=facts.StandsReport() as said) if (
-                _is_awaited(state, ask, seat)
-            ):
-                asked = {each.number for each in state.list_questions(seat)}
-                fresh = (
-                    *state.fresh,
-                    *((seat, each) for each in said.stands if each.finding in asked),
-                )
-                unread = (*state.unread_words, *zip(repeat(seat), said.unread, strict=False))
-                heard = fast_replace(state, fresh=fresh, unread_words=unread)
-                return _finish_ask(heard, seat, entry)
+                return _finish_ask(_hear(state, fact.seat, fact.said), fact.seat, entry)
             case SeatLost(ask=ask, seat=seat) if _is_awaited(state, ask, seat):
+                # What it had said before the user's last word stands.
+                if seat in state.earlier:
+                    state = _hear(state, seat, state.earlier[seat])
                 return _finish_ask(state, seat, entry)
+            case InputGiven():
+                return _put_turn_again(state)
             case facts.FindingsMerged(findings=findings) if state.findings is None:
                 merged = fast_replace(
                     state,
                     findings=findings,
                     stands=start_stands(findings),
-                    turn=len(state.parts) + 1,
-                    answered=frozenset(),
                     opened_up_to=entry.seq,
                 )
-                return merged if merged.list_asked() else fast_replace(merged, turn=merged.turn + 1)
+                merged = _begin_turn(merged, len(state.parts) + 1)
+                return merged if merged.list_asked() else _begin_turn(merged, merged.turn + 1)
             case _:
                 return state
 
@@ -87,7 +77,7 @@ class ReviewRules:
             }
             asks = tuple(
                 Ask(
-                    id=ask_id(turn, kind, seat),
+                    id=ask_id(state.ask_number, kind, seat),
                     seat=seat,
                     kind=kind,
                     turn=turn,
@@ -110,7 +100,65 @@ RULES: Final = ReviewRules()
 
 def _is_awaited(state: Review, ask: str, seat: SeatId) -> bool:
     is_open = bool(state.kind) and seat in state.list_asked() and seat not in state.answered
-    return is_open and ask == ask_id(state.turn, state.kind, seat)
+    return is_open and ask == ask_id(state.ask_number, state.kind, seat)
+
+
+def _hear(state: Review, seat: SeatId, said: Report) -> Review:
+    """Return the state after the words of a seat."""
+    state = fast_replace(
+        state,
+        said={**state.said, seat: said},
+        replies=(*state.replies, (seat, said.to_user)),
+    )
+    if isinstance(said, facts.FindingsReport):
+        raised = (*state.raised, *((seat, each) for each in said.findings))
+        readers = {**state.readers, state.turn: (*state.readers.get(state.turn, ()), seat)}
+        unread = (*state.unread, *zip(repeat(seat), said.unread, strict=False))
+        return fast_replace(state, raised=raised, unread=unread, readers=readers)
+    asked = {each.number for each in state.list_questions(seat)}
+    fresh = (*state.fresh, *((seat, each) for each in said.stands if each.finding in asked))
+    unread = (*state.unread_words, *zip(repeat(seat), said.unread, strict=False))
+    return fast_replace(state, fresh=fresh, unread_words=unread)
+
+
+def _begin_turn(state: Review, turn: int) -> Review:
+    before = Heard(
+        raised=len(state.raised),
+        unread=len(state.unread),
+        unread_words=len(state.unread_words),
+        replies=len(state.replies),
+    )
+    return fast_replace(
+        state,
+        turn=turn,
+        answered=frozenset(),
+        before=before,
+        said={},
+        earlier={},
+        is_put_again=False,
+    )
+
+
+def _put_turn_again(state: Review) -> Review:
+    """Ask all once more, and once only, where the user has spoken while words on findings or on the last part are out (Q-8)."""
+    is_last = state.kind in {facts.CHECK, facts.SETTLE} or state.turn == len(state.parts)
+    if not is_last or not state.kind or state.is_put_again or state.stop is not None:
+        return state
+    before = state.before
+    readers = {part: seats for part, seats in state.readers.items() if part != state.turn}
+    return fast_replace(
+        state,
+        is_put_again=True,
+        earlier=state.said,
+        said={},
+        answered=frozenset(),
+        readers=readers,
+        fresh=(),
+        raised=state.raised[: before.raised],
+        unread=state.unread[: before.unread],
+        unread_words=state.unread_words[: before.unread_words],
+        replies=state.replies[: before.replies],
+    )
 
 
 def _finish_ask(state: Review, seat: SeatId, entry: Entry) -> Review:
@@ -119,15 +167,9 @@ def _finish_ask(state: Review, seat: SeatId, entry: Entry) -> Review:
     if not state.answered >= set(state.list_asked()):
         return state
     if state.findings is None:
-        return fast_replace(state, turn=state.turn + 1, answered=frozenset())
+        return _begin_turn(state, state.turn + 1)
     stands = {number: dict(each) for number, each in state.stands.items()}
     for speaker, stand in state.fresh:
         stands.setdefault(stand.finding, {})[speaker] = stand
-    return fast_replace(
-        state,
-        stands=stands,
-        fresh=(),
-        turn=state.turn + 1,
-        answered=frozenset(),
-        opened_up_to=entry.seq,
-    )
+    opened = fast_replace(state, stands=stands, fresh=(), opened_up_to=entry.seq)
+    return _begin_turn(opened, state.turn + 1)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from moothall.domain.user_inputs import InputReply
 from moothall.features.review import facts
 from moothall.features.review.change import (
     ChangedFile,
@@ -30,6 +31,19 @@ def rank_severity(severity: facts.Severity) -> int:
     return _RANKS[severity]
 
 
+Report = facts.FindingsReport | facts.StandsReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """How many findings were raised, and how many parts of answers could not be read."""
+
+    raised: int = 0
+    unread: int = 0
+    unread_words: int = 0
+    replies: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Review(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
@@ -38,6 +52,9 @@ class Review(ProtocolState):
     that answered or failed in this turn, `raised` what was raised so far, `unread` and `unread_words` what of it and of the words on
     findings could not be read, `readers` who read each part. `stands` holds the last
     word of each seat on each finding, up to the entry `opened_up_to`; `fresh` are the words of this turn, which nobody reads yet.
+    `before` is how much was heard when the turn began, `said` the answers since. `is_put_again`: the user spoke while the words on
+    findings, or on the last part, were out, so that all were asked once more; `earlier` counts where a seat is lost then.
+    `replies` is what seats answer to the user.
     """
 
     opened: facts.ReviewOpened
@@ -51,6 +68,16 @@ class Review(ProtocolState):
     stands: Mapping[int, Mapping[SeatId, facts.FindingStand]] = field(default_factory=dict)
     fresh: tuple[tuple[SeatId, facts.FindingStand], ...] = ()
     opened_up_to: int = 0
+    before: Heard = Heard()
+    said: Mapping[SeatId, Report] = field(default_factory=dict)
+    earlier: Mapping[SeatId, Report] = field(default_factory=dict)
+    is_put_again: bool = False
+    replies: tuple[tuple[SeatId, tuple[InputReply, ...]], ...] = ()
+
+    @property
+    def ask_number(self) -> int:
+        """The number in the ids of this turn's asks: those that were put again have others than all turns."""
+        return self.turn + (len(self.parts) + 2) * self.is_put_again
 
     @property
     def parts(self) -> tuple[tuple[ChangedFile, ...], ...]:

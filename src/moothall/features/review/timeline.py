@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.user_inputs import join_replies
 from moothall.features.review.change import locate_evidence, read_change
 from moothall.features.review.facts import (
     AUTHOR,
@@ -138,6 +139,7 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
         sections.start_decision(timeline),
         findings=findings,
         lost_findings=list_lost_findings(state),
+        answers=sections.list_answers(timeline, join_replies(state.replies)),
     )
     closed = timeline.closed if isinstance(timeline.closed, ReviewClosed) else None
     if closed is None or closed.verdict is None:

@@ -11,6 +11,7 @@ _FOLDER: Final = Path(__file__).parent / "locale"
 
 
 class ReviewPromptText(Texts):
+    to_user: str
     topic: str
     system: str
     task: str

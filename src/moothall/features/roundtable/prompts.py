@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import build_which_one, quote_open_inputs
+from moothall.domain.answer_table import ask_for_replies, build_which_one, quote_open_inputs
 from moothall.domain.topic import drop_choice
 from moothall.features.roundtable.facts import (
     MODERATOR,
@@ -295,9 +295,8 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
     options = " | ".join(one_line(option) for option in state.opened.subject.options)
     one_of = words.choice_options.format(options=options) if options else ""
     if ask.kind == "minutes":
-        return "\n".join(
-            [*lines, "", words.now, words.conclude, words.decided_choice.format(options=one_of)]
-        )
+        decided = words.decided_choice.format(options=one_of) + ask_for_replies(state)
+        return "\n".join([*lines, "", words.now, words.conclude, decided])
     blind = [words.first_choice.format(options=one_of)] if not state.speeches else []
     return "\n".join([*lines, "", words.now, words.speak, *blind])
 

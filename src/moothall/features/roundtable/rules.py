@@ -104,7 +104,7 @@ class RoundtableRules:
                 )
             case InputGiven(text=text):
                 given = NumberedInput(number=len(state.inputs) + 1, after=state.taken, text=text)
-                return fast_replace(state, inputs=(*state.inputs, given))
+                return _put_minutes_again(fast_replace(state, inputs=(*state.inputs, given)))
             case _:
                 return state
 
@@ -150,6 +150,14 @@ class RoundtableRules:
 
 
 RULES: Final = RoundtableRules()
+
+
+def _put_minutes_again(state: Conference) -> Conference:
+    """Ask for the minutes once more, and once only, where the user has spoken while they are out (Q-8)."""
+    is_out = state.status == "concluding" and state.minutes is None and bool(state.writers)
+    if not is_out or state.is_put_again:
+        return state
+    return fast_replace(state, turn=state.turn + 1, is_put_again=True)
 
 
 def _build_ask(state: Conference, kind: str, seat: SeatId) -> Ask:

@@ -1,5 +1,6 @@
 """The state of a conference."""
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -7,6 +8,7 @@ from moothall.codec.non_answers import check_beside
 from moothall.codec.stated import read_option
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import drop_choice, extract_choice
+from moothall.domain.user_inputs import drop_replies, index_replies, read_replies
 from moothall.features.roundtable.facts import (
     MODERATOR,
     ConferenceOpened,
@@ -69,7 +71,8 @@ class Conference(ProtocolState):
 
     `turn` counts asks, `failed` how often the current speaker has failed in its turn; `inputs` are all inputs of the user's.
     `agreeing` are the speakers whose last speech declares consensus. `writers_lost` failed to write the minutes. `returned` are
-    the minutes that were sent back to `returned_to` because sections were `missing` from them.
+    the minutes that were sent back to `returned_to` because sections were `missing` from them. `is_put_again`: the user spoke while
+    they were out, so that they were asked for once more.
     """
 
     opened: ConferenceOpened
@@ -92,6 +95,17 @@ class Conference(ProtocolState):
     returned: Minutes | None = None
     returned_to: SeatId | None = None
     missing: tuple[MinutesSection, ...] = ()
+    is_put_again: bool = False
+
+    @property
+    def answers(self) -> Mapping[int, str]:
+        """What the minutes answer to each of the user's later words."""
+        content = self.minutes.content if self.minutes is not None else ""
+        return index_replies(read_replies(content))
+
+    @property
+    def answered_inputs(self) -> Collection[int]:
+        return self.answers
 
     @property
     def decided_choice(self) -> str | None:
@@ -101,6 +115,8 @@ class Conference(ProtocolState):
         if names_nothing(self.opened.topic, self.opened.subject, marked):
             marked = ""
         text = drop_choice(content) or content
+        if self.user_inputs:
+            text = drop_replies(text)
         agreed = extract_minutes_section(text, "consensus") or text
         if not options or (not marked and PATTERNS["nothing"].fullmatch(agreed)):
             return marked

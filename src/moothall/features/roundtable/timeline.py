@@ -6,6 +6,7 @@ from typing import Final
 
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import drop_choice, extract_choice
+from moothall.domain.user_inputs import drop_replies
 from moothall.features.roundtable.facts import (
     ConferenceClosed,
     MinutesReturned,
@@ -120,6 +121,8 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     choice = conference.decided_choice if minutes else ""
     # The line that names the choice may stand in any section.
     minutes = drop_choice(minutes) or minutes
+    if conference.user_inputs:
+        minutes = drop_replies(minutes)
     agreed, disputed = (
         extract_minutes_section(minutes, "consensus"),
         extract_minutes_section(minutes, "disagreements"),
@@ -141,6 +144,7 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         author=closed.author if closed else None,
         choice=choice,
         positions=_build_positions(timeline),
+        answers=sections.list_answers(timeline, conference.answers),
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
     )
     if not minutes:

@@ -16,13 +16,13 @@ from moothall.codec.schemas import (
     allow_values,
     build_table_schema,
 )
+from moothall.codec.user_replies import TO_USER
 from moothall.domain.answer_table import AnswerField, StateAsk, define_answer, index_by_kind
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonStep, build_key
 from moothall.domain.replace import dataclass
-from moothall.domain.user_inputs import InputReply
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts
@@ -329,24 +329,7 @@ MOVED_BY: Final = Row(
 CONDITION_FIELD: Final = Row("condition", allow=lambda _: allow_text(MAX_LINE))
 NEEDED_CONDITION: Final = replace(CONDITION_FIELD, is_needed=True)
 DUE: Final = Row("due")
-REPLY: Final = (
-    Row(
-        "input",
-        is_needed=True,
-        allow=lambda asked: allow_values(each.number for each in asked.state.open_inputs),
-    ),
-    Row("text", is_needed=True),
-)
-TO_USER: Final = Row(
-    "to_user",
-    when=lambda asked: bool(asked.state.open_inputs),
-    allow=lambda asked: allow_list(
-        build_table_schema(InputReply, REPLY, asked), len(asked.state.open_inputs)
-    ),
-)
-TO_USER_ASKED: Final = replace(
-    TO_USER, ask=_ask_replies, read=_read_replies
-)
+TO_USER_ASKED: Final = replace(TO_USER, ask=_ask_replies, read=_read_replies)
 ADVICE: Final = (
     Row("entry", is_needed=True, allow=lambda asked: allow_values(asked.advice)),
     Row("how", is_needed=True),

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.quotations import Quotation
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Topic, normalize_label
-from moothall.domain.user_inputs import index_replies
+from moothall.domain.user_inputs import index_replies, join_replies
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.ports.plugin import CastVote
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
@@ -223,12 +222,9 @@ def _add_resolution(
 
 def _find_replies(timeline: CouncilTimeline, decided: CouncilLine) -> Mapping[int, str]:
     """Return what was answered to each input of the user: in the text that was decided, else by those who voted on it."""
-    voted: list[tuple[int, str]] = []
-    for line in timeline.state.list_lines(timeline.state.votes.values()):
-        for number, text in index_replies(line.said.to_user).items():
-            voted.append((number, f"{line.seat}: {text}"))
-    answers = {number: " · ".join(texts) for number, texts in group_pairs(voted).items()}
-    return {**answers, **index_replies(decided.said.to_user)}
+    votes = timeline.state.list_lines(timeline.state.votes.values())
+    voted = join_replies((line.seat, line.said.to_user) for line in votes)
+    return {**voted, **index_replies(decided.said.to_user)}
 
 
 def _list_reasons(timeline: CouncilTimeline, decided: CouncilLine) -> tuple[SourcedClaim, ...]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from moothall.codec import schemas
+from moothall.codec.user_replies import TO_USER
 from moothall.domain.answer_table import (
     AnswerField,
     StateAsk,
@@ -463,6 +464,7 @@ FORMS: Final = index_by_kind(
             ask=_ask_votes,
             read=_read_votes,
         ),
+        TO_USER,
     ),
     define_answer(
         AnswerForm(

@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen, Predicate
 
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import MAX_LABEL_LENGTH
+from moothall.domain.user_inputs import InputReplies
 from moothall.protocols.swarm.json_fields import to_camel_case
 from moothall.scoring.positions import VotePosition
 
@@ -213,6 +214,8 @@ class SwarmBallot:
     """The votes of one agent; an idea without one is abstained on."""
 
     votes: Annotated[tuple[AnswerVote, ...], MinLen(1), MaxLen(MAX_VOTES)]
+    to_user: InputReplies = ()
+    """What it answers to the user's later words."""
 
     def has_vote_on(self, answer: int) -> bool:
         return any(vote.answer == answer for vote in self.votes)

@@ -12,12 +12,18 @@ from operator import is_
 from typing import Final
 
 from moothall.codec.answers import is_pass
-from moothall.domain.answer_table import build_which_one, fill_brief, read_two_sides
+from moothall.domain.answer_table import (
+    ask_for_replies,
+    build_which_one,
+    fill_brief,
+    read_two_sides,
+)
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line, quote_lines, quote_user
+from moothall.domain.user_inputs import list_numbers
 from moothall.domain.vocabulary import PATTERNS
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import (
@@ -370,7 +376,8 @@ def _build_own_prompt(asked: SwarmAsk, words: SwarmPromptText, agent: Agent | No
             return _format_pairs(state, words)
         case "synthesis":
             findings = [_format_finding(each) for each in state.board.findings[-100:]]
-            return "\n".join([*findings, words.synthesis + _ask_for_choice(state, words)])
+            request = words.synthesis + _ask_for_choice(state, words) + ask_for_replies(state)
+            return "\n".join([*findings, request])
         case "shutdown":
             return words.shutdown
         case "ballot":
@@ -411,6 +418,8 @@ def _format_ballot(state: Swarm, words: SwarmPromptText, asked: SwarmAsk) -> str
             others.append(quote_lines(f"{number}. {answer.text}"))
     if lines and others:
         lines.append(words.ballot_ideas)
+    if state.open_inputs:
+        request += words.to_user.format(inputs=list_numbers(state.open_inputs))
     return "\n".join([*lines, *others, request])
 
 

@@ -4,7 +4,7 @@ The state holds what decisions need. What only readers need (every event, every 
 the facts by `reports/timeline.py`, so that the cost of a fact does not grow with the run.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from itertools import pairwise
@@ -15,6 +15,7 @@ from moothall.domain.facts import Fact, Loss
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.session_state import PendingAsk, ProtocolState
+from moothall.domain.user_inputs import index_replies, read_replies
 from moothall.protocols.swarm import answers, facts
 from moothall.scoring.likeness import normalize_idea
 
@@ -336,7 +337,8 @@ class Swarm(ProtocolState):
     counts the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered`
     and `lost` belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas
     that active agents held at the end of each round, `leading` the set of ideas with a quorum after each round. `ballots` and
-    `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
+    `synthesis` belong to the end; `is_put_again`: the user spoke while they were out, so that all were asked once more, and
+    `earlier_ballots` count where a seat is lost then. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
     """
 
     opened: facts.SwarmOpened
@@ -366,6 +368,12 @@ class Swarm(ProtocolState):
     awaited: tuple[SeatId, ...] = ()
     goodbyes: Mapping[SeatId, bool] = field(default_factory=dict)
     sealed_after: int = 0
+    is_put_again: bool = False
+    earlier_ballots: Mapping[SeatId, answers.SwarmBallot | None] = field(default_factory=dict)
+
+    @property
+    def answered_inputs(self) -> Collection[int]:
+        return index_replies(read_replies(self.synthesis))
 
     @property
     def is_sealed(self) -> bool:

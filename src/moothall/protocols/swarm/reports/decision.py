@@ -10,6 +10,7 @@ from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.domain.session_state import list_lost_seats
 from moothall.domain.topic import drop_choice
+from moothall.domain.user_inputs import drop_replies, index_replies, join_replies, read_replies
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import AnswerVote
@@ -20,7 +21,7 @@ from moothall.protocols.swarm.rules.endings import (
     list_ballot_ideas,
     read_synthesis_choice,
 )
-from moothall.protocols.swarm.state import Finding
+from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.reports.decision import (
     Decision,
     Dissent,
@@ -28,7 +29,7 @@ from moothall.reports.decision import (
     SourcedClaim,
     number_obligations,
 )
-from moothall.reports.sections import start_decision
+from moothall.reports.sections import list_answers, start_decision
 from moothall.scoring.independence import count_minds
 from moothall.scoring.positions import VotePosition
 
@@ -58,6 +59,13 @@ def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
     if choice is None or not choice.is_distinct:
         return None
     return choice
+
+
+def _find_replies(swarm: Swarm) -> Mapping[int, str]:
+    """Return what was answered to each input of the user: by the synthesis, else on ballots."""
+    ballots = [(seat, ballot) for seat, ballot in swarm.ballots.items() if ballot is not None]
+    voted = join_replies((seat, ballot.to_user) for seat, ballot in ballots)
+    return {**voted, **index_replies(read_replies(swarm.synthesis))}
 
 
 def build_decision(timeline: SwarmTimeline) -> Decision:
@@ -107,6 +115,8 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     ]
     if is_synthesis:
         text = drop_choice(swarm.synthesis) or swarm.synthesis
+        if swarm.user_inputs:
+            text = drop_replies(text)
         claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
         label = read_synthesis_choice(swarm, swarm.synthesis) or ""
     else:
@@ -125,6 +135,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         choice=label,
         turns=len(timeline.reports),
         open_challenges=_collect_challenges(timeline, decided) if is_over else (),
+        answers=list_answers(timeline, _find_replies(swarm)),
     )
     if claim is None:
         return decision

@@ -308,6 +308,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
         fact, after = entry.fact, self.state
         if isinstance(fact, InputGiven):
             self._add_line(entry, USER, fact.text)
+            self._add_events([{"type": "user_input", "text": fact.text}])
         for finding in after.board.findings[len(before.board.findings) :]:
             self._add_line(entry, finding.seat, finding.core_idea)
         # A fact that is not the next step changes nothing, and is not told.

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Closed, Entry, Fact, Opened, Reply, SeatLost
+from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import DIRECTOR
@@ -60,6 +60,8 @@ class SwarmRules:
                 return _apply_reply(state, fact)
             case SeatLost():
                 return _apply_loss(state, fact)
+            case InputGiven():
+                return _put_vote_again(state)
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
@@ -127,11 +129,13 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
                 _build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items()
             )
         case "vote":
+            attempt = int(state.is_put_again)
             writer = endings.find_synthesis_writer(state)
             if writer is not None:
-                return (_build_ask(state, "synthesis", writer),)
+                return (_build_ask(state, "synthesis", writer, attempt=attempt),)
             return tuple(
-                _build_ask(state, "ballot", seat) for seat in endings.list_missing_voters(state)
+                _build_ask(state, "ballot", seat, attempt=attempt)
+                for seat in endings.list_missing_voters(state)
             )
         case "graceful":
             seconds = state.settings.notice_seconds + state.settings.graceful_seconds
@@ -219,6 +223,15 @@ def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
     return any(each.id == ask and each.seat == seat for each in build_asks(state))
 
 
+def _put_vote_again(state: Swarm) -> Swarm:
+    """Ask all once more, and once only, where the user has spoken while ballots or the synthesis are out (Q-8)."""
+    if state.stage != "vote" or state.is_put_again or state.stop is not None:
+        return state
+    if not endings.list_missing_voters(state):
+        return fast_replace(state, is_put_again=True)
+    return fast_replace(state, is_put_again=True, ballots={}, earlier_ballots={**state.ballots})
+
+
 def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
     seat = fact.seat
     agent = state.agents.get(seat)
@@ -271,7 +284,8 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     if state.stage == "vote":
         if endings.find_synthesis_writer(state) == seat:
             return fast_replace(state, writers_lost=(*state.writers_lost, seat))
-        return fast_replace(state, ballots={**state.ballots, seat: None})
+        ballot = state.earlier_ballots.get(seat)
+        return fast_replace(state, ballots={**state.ballots, seat: ballot})
     assert agent is not None, "only explorers are asked to explore"
     is_broken = fact.reason in round_start.BROKEN_OFF and agent.status == "active"
     agent = fast_replace(
