@@ -455,6 +455,10 @@ def test_the_terminal_shows_the_decision_in_short() -> None:
         "Lost and missing",
         "– zoe: failed 2 ×, last by no answer in time; holds 20 % of the weight; its vote is missing",
         "– Did not vote: zoe. The missing votes could not have changed the outcome.",
+        "",
+        "The user's inputs, and what the decision answers",
+        "1 of the user's inputs is not answered.",
+        "– #7 We have a month. → the decision says nothing to it",
         "Cost: 9 model calls, 1350 tokens · $0.0040",
     ]
 

@@ -551,7 +551,10 @@ def test_a_blind_position_hears_nothing_of_the_others() -> None:
     before = table.brief("bob")
     table.position("ada", "For, since the sky is green.").give_input("And the union?")
     after = table.brief("bob")
-    assert (after.system, after.shared, after.own) == (before.system, before.shared, before.own)
+    added, _, own = after.own.partition("\n\n")
+    assert (after.system, after.shared, own) == (before.system, before.shared, before.own)
+    # The user is no seat: its words are for everybody at once.
+    assert added.endswith("\n[#2]\n> And the union?")
     assert after.perception.memory.recent == ()
     assert "sky" not in after.shared + after.own + after.subject
     assert "ada" not in after.shared + after.own

@@ -305,7 +305,7 @@ def test_an_input_is_in_the_next_perception(phase: str) -> None:
     """P-7: whoever is asked next hears it."""
     table = _at(phase).give_input("And the union?")
     for ask in table.asks:
-        assert "[#2 USER]\n| And the union?" in RULES.brief(table.state, ask).shared
+        assert "[#2 USER]\n> And the union?" in RULES.brief(table.state, ask).shared
 
 
 @pytest.mark.parametrize("phase", ["blind", "speech"])

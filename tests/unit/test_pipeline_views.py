@@ -96,7 +96,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "completed",
             [
-                "Demand grows by one a day. · fair (several stand behind it, nobody voted)",
+                "Demand grows by one a day. · weak (it says nothing to an input of the user)",
                 "# The paper",
                 "",
                 "Demand grows by **one** a day.",
@@ -106,6 +106,10 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
                 "",
                 "Lost agents",
                 "– cy: failed 1 ×, last by an error",
+                "",
+                "The user's inputs, and what the decision answers",
+                "1 of the user's inputs is not answered.",
+                "– #6 Keep it short. → the decision says nothing to it",
             ],
         ),
         (
@@ -155,8 +159,8 @@ def test_what_agents_make_is_no_markup_of_the_page() -> None:
     ).judges("REJECTED", evil)
     page = PIPELINE.export(_tell(line), "html")
     assert "<script" not in page
-    # Input, artefact, verdict (in short and in the timeline), detail of the loss.
-    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 5
+    # Input twice, artefact, verdict (in short and in the timeline), detail of the loss.
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 6
 
 
 def test_only_a_rejection_that_ended_the_pipeline_is_dissent() -> None:

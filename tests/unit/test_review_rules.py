@@ -137,7 +137,7 @@ class Board:
 
     def raises(self, **raised: tuple[RaisedFinding, ...]) -> "Board":
         for seat, findings in raised.items():
-            self.put(self._reply(seat, FindingsReport(findings=findings)))
+            self.put(self.reply(seat, FindingsReport(findings=findings)))
         return self
 
     def stands(self, **said: tuple[tuple[int, str, str], ...]) -> "Board":
@@ -146,7 +146,7 @@ class Board:
                 FindingStand(finding=n, stand=word, reason=why)  # type: ignore[arg-type]
                 for n, word, why in stands
             )
-            self.put(self._reply(seat, StandsReport(stands=items)))
+            self.put(self.reply(seat, StandsReport(stands=items)))
         return self
 
     def loses(self, *seats: str) -> "Board":
@@ -159,7 +159,7 @@ class Board:
         self._settle()
         return self
 
-    def _reply(self, seat: str, said: object) -> Fact:
+    def reply(self, seat: str, said: object) -> Fact:
         ask = self.asks[seat]
         return RULES.forms[ask.kind].reply(ask=ask.id, seat=ask.seat, said=said)
 

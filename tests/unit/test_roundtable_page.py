@@ -198,6 +198,10 @@ def test_the_terminal_shows_the_consensus_what_was_left_open_and_who_was_skipped
         "",
         "Skipped and lost",
         "– security was skipped in round 2: no answer in time",
+        "",
+        "The user's inputs, and what the decision answers",
+        "1 of the user's inputs is not answered.",
+        "– #4 We have 500 a month. → the decision says nothing to it",
         "Cost: 7 model calls, 1050 tokens · $0.0032",
     ]
 
@@ -392,13 +396,13 @@ def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     )
     assert seen.tags == other.tags
     assert seen.attributes == other.attributes
-    # Title, topic; the headline; what was left open, minutes twice; agenda, name, opening; input, prompt, speech; detail; stance,
+    # Title, topic; the headline; what was left open, minutes twice; agenda, name, opening; input twice, prompt, speech; detail; stance,
     # instructions, and the platform, which is the moderator's too, in two tables: nothing is left out.
-    assert other.text.count(harmless) == 20
+    assert other.text.count(harmless) == 21
     # In what is rendered as Markdown, an entity stands for its character.
     assert (
         seen.text.count(evil) + (seen.text.count(unescape(evil)) if unescape(evil) != evil else 0)
-        == 20
+        == 21
     )
 
 

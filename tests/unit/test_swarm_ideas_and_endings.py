@@ -338,7 +338,7 @@ def test_the_users_word_reaches_the_next_round() -> None:
     run.step()
     run.step(InputGiven(text="We have six weeks.\n# Now"))
     ask = next(effect for effect in RULES.decide(run.state) if isinstance(effect, Ask))
-    assert "| We have six weeks.\n| # Now" in RULES.brief(run.state, ask).own
+    assert "> We have six weeks.\n> # Now" in RULES.brief(run.state, ask).own
 
 
 def test_sixty_four_explorers_for_ten_rounds() -> None:

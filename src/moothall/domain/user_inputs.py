@@ -10,11 +10,11 @@ from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line, shorten_text, strip_control
 
-MAX_INPUTS: Final = 40
+MAX_INPUTS: Final = 20
 """How many inputs of the user a state keeps: the newest."""
 MAX_INPUT_LENGTH: Final = 6_000
 """How much of one input a prompt shows."""
-MAX_REPLIES: Final = 40
+MAX_REPLIES: Final = 20
 MAX_REPLY_LENGTH: Final = 2_000
 _REPLY: Final = compile_late(
     r"^[ \t]*(?:[*>-][ \t]+)?\*{0,2}[\[【](?:answer|答复)[ \t]*[#＃]?(?P<number>\d{1,6})[\]】]\*{0,2}[ \t]*[:：]?[ \t]*"

@@ -42,10 +42,11 @@ class ReviewRules:
             return state
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
-            case facts.ChangeInspected() | facts.FindingsWeighed() if _is_awaited(
-                state, fact.ask, fact.seat
-            ):
-                return _finish_ask(_hear(state, fact.seat, fact.said), fact.seat, entry)
+            case (
+                facts.ChangeInspected(said=facts.FindingsReport() as said)
+                | facts.FindingsWeighed(said=facts.StandsReport() as said)
+            ) if _is_awaited(state, fact.ask, fact.seat):
+                return _finish_ask(_hear(state, fact.seat, said), fact.seat, entry)
             case SeatLost(ask=ask, seat=seat) if _is_awaited(state, ask, seat):
                 # What it had said before the user's last word stands.
                 if seat in state.earlier:
