@@ -8,10 +8,12 @@ meeting to talking.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Final, assert_never
 
 from moothall.domain.claims import extract_claim
+from moothall.domain.passes import is_pass_text
 from moothall.features.persona import facts
 from moothall.features.persona.answer_table import FORMS
 from moothall.features.persona.prompts import build_answer_rules, build_brief
@@ -294,6 +296,12 @@ def _apply_joint_bids(
 
 def _apply_speech(state: Meeting, seat: SeatId, speech: facts.PersonaSpeech) -> Meeting:
     intent = state.intents.get(seat)
+    if intent is not None and is_pass_text(speech.content):
+        # Its bid is withdrawn, and the next one who wants the floor has it: silence leaves nothing.
+        withdrawn = replace(intent, intent_to_speak=False)
+        return fast_replace(
+            state, phase="floor", floor=None, intents={**state.intents, seat: withdrawn}
+        )
     # The reaction score weighs the entry in the digest: what moved a seat most is kept longest.
     score = 0.5
     if intent is not None:

@@ -8,6 +8,7 @@ from moothall.domain.answer_table import read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Normalized
 from moothall.domain.ids import SeatId
+from moothall.domain.passes import is_pass_text
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_PROMPT
@@ -178,6 +179,8 @@ def normalize_contribution(
     """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
     is_outside = state.seat(seat).is_outside
+    if _is_pass(said) and "pass" in list_allowed_types(variant, state, seat):
+        return Contribution(type="pass", text=said.text), (f"read type {said.type!r} → 'pass'",)
     dropped = list[str]()
     if (
         said.type == "vote"
@@ -209,6 +212,13 @@ def normalize_contribution(
     if not missing:
         return said, ()
     return said, (f"missing taken {' '.join(missing)}",)
+
+
+def _is_pass(said: Contribution) -> bool:
+    """Whether a contribution is none by its text. Beside a choice a word such as "pass" may be the answer itself."""
+    if said.type in {"vote", "pass"} or said.choice.strip():
+        return False
+    return is_pass_text(said.text)
 
 
 def _names_option(state: Council, said: Contribution) -> bool:

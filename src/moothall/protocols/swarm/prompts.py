@@ -22,6 +22,7 @@ from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.ids import SeatId
+from moothall.domain.passes import is_pass_text
 from moothall.domain.safe_text import one_line, quote_lines, quote_user
 from moothall.domain.user_inputs import list_numbers
 from moothall.domain.vocabulary import PATTERNS
@@ -34,6 +35,7 @@ from moothall.protocols.swarm.answer_table import (
 )
 from moothall.protocols.swarm.answers import (
     MAX_DIRECTION_LENGTH,
+    Collision,
     ConflictReview,
     RoundReport,
     SwarmBallot,
@@ -170,6 +172,8 @@ def _normalize_answer(state: Swarm, ask: Ask, said: object) -> Normalized:
         notes += changes
     if ask.kind in _SIDES:
         return said, tuple(notes)
+    if isinstance(said, Collision) and said.action != "pass" and is_pass_text(said.content):
+        return replace(said, action="pass"), (f"read action {said.action!r} → 'pass'",)
     return _fill_report(state, ask, said)
 
 
@@ -213,7 +217,7 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
 
 
 def _says_nothing(text: str) -> bool:
-    return PATTERNS["nothing"].fullmatch(text) is not None or is_pass(text)
+    return PATTERNS["nothing"].fullmatch(text) is not None or is_pass(text) or is_pass_text(text)
 
 
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
