@@ -1,5 +1,6 @@
 """D-24, D-12: among options a vote is a choice, with one's own blind position in sight and the minority heard before it."""
 
+from collections.abc import Mapping
 from typing import cast
 
 import pytest
@@ -20,6 +21,7 @@ from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
 from moothall.errors import BadAnswer
 from moothall.protocols.council.facts import CandidateVote, Contribution, CouncilSettings
+from moothall.protocols.council.timeline import build_decision
 from moothall.protocols.council.validation import ContributionValidator
 from moothall.scoring.positions import VotePosition
 
@@ -124,7 +126,7 @@ def test_the_form_asks_for_the_choice_and_the_prompt_shows_where_one_stood() -> 
     table = bring_to_vote("Postgres")
     brief = table.brief("bob")
     assert brief.schema is not None
-    assert brief.schema["properties"]["choice"]["enum"] == [*OPTIONS, "abstain"]
+    assert brief.schema["properties"]["choice"]["enum"] == [*OPTIONS, "none of these", "abstain"]
     assert "choice" in brief.schema["required"]
     assert "position" not in brief.schema["required"]
     before = brief.own.index("# Where you stood before you read anyone")
@@ -369,3 +371,66 @@ def test_who_abstains_from_what_it_does_not_choose_takes_one_side() -> None:
             Contribution(type="vote", choice="SQLite", ballot=ballot, text="So it is.")
         )
         assert ("which of the two is meant" in (fault or "")) is is_refused, (position, fault)
+
+
+def vote_for(table: DeliberationRun, **choices: Mapping[str, object]) -> DeliberationRun:
+    for name, given in choices.items():
+        table.says(name, read_vote(table, name, **given))
+    return table
+
+
+def test_what_all_vote_for_is_decided_whether_or_not_anybody_proposed_it() -> None:
+    """Q-9: it ended without a decision, and no word that all had named it."""
+    table = bring_to_vote("Postgres", "SQLite")
+    vote_for(
+        table,
+        ada={"choice": "Files"},
+        bob={"choice": "Files", "text": "Files need no server at all."},
+        eve={"choice": "Files"},
+    )
+    decision = build_decision(table.timeline)
+    assert decision.decision is not None
+    assert (decision.choice, decision.decision.text) == ("Files", "Files need no server at all.")
+    assert table.closed.support == 1.0
+
+
+def test_none_of_the_options_is_an_outcome_in_somebodys_words() -> None:
+    """Q-9: with listed answers the outcome is one of them, none of these in somebody's words, or nothing."""
+    table = bring_to_vote("Postgres", "SQLite")
+    own = {"choice": "none of these", "own_choice": "Redis", "text": "Keys alone are needed."}
+    said = read_vote(table, "ada", **own)
+    assert (said.choice, said.own_choice) == ("Redis", "")
+    assert {vote.position for vote in said.ballot} == {"oppose"}
+    vote_for(table, ada=own, bob={**own, "own_choice": "redis."}, eve={"choice": "Postgres"})
+    decision = build_decision(table.timeline)
+    assert decision.decision is not None
+    assert (decision.choice, decision.decision.text) == ("Redis", "Keys alone are needed.")
+    assert table.ballots == {"ada": "support", "bob": "support", "eve": "oppose"}
+
+
+def test_an_own_answer_beside_an_option_counts_for_nothing() -> None:
+    """Q-9, M-3: the choice is what was asked for."""
+    table = bring_to_vote("Postgres", "SQLite")
+    said = read_vote(table, "ada", choice="Postgres", own_choice="Redis")
+    assert (said.choice, said.own_choice) == ("Postgres", "")
+
+
+def test_where_no_options_are_named_an_answer_of_ones_own_counts_as_well() -> None:
+    """Q-9: who supports a resolution has chosen that, whatever else it names."""
+    table = debate(*(build_seat(name) for name in ("ada", "bob", "eve")))
+    for name, choice in (("ada", "wait"), ("bob", "go"), ("eve", "go")):
+        table.says(name, propose(choice, f"We {choice}."))
+    table.pass_until("vote")
+    first, other = table.state.candidates[:2]
+    none = [{"candidate": number, "position": "oppose"} for number in table.state.candidates]
+    some = [{"candidate": first, "position": "support"}, {"candidate": other, "position": "oppose"}]
+    vote_for(
+        table,
+        ada={"ballot": some, "own_choice": "sell"},
+        bob={"ballot": none, "own_choice": "sell", "text": "Sell it all."},
+        eve={"ballot": none, "own_choice": "Sell."},
+    )
+    decision = build_decision(table.timeline)
+    assert decision.decision is not None
+    assert (decision.choice, decision.decision.text) == ("sell", "Sell it all.")
+    assert table.ballots == {"ada": "oppose", "bob": "support", "eve": "support"}

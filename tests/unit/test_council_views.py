@@ -54,6 +54,8 @@ USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)
 
 
 SHOWN_OTHERWISE = {
+    # It becomes the choice.
+    "own_choice",
     "type",
     "text",
     "confidence",

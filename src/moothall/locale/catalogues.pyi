@@ -309,6 +309,8 @@ class CouncilPromptText(CouncilFieldsText):
     vote_on_each: str
     vote_choice: str
     to_user: str
+    own_answer: str
+    own_choice: str
     before: str
     minority: str
     about: str

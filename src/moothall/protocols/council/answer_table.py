@@ -27,6 +27,7 @@ from moothall.errors import BadAnswer
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts
 from moothall.protocols.council.ballots import (
+    ABSTAIN,
     find_candidate_ids,
     find_discussed_motion,
     infer_vote_field,
@@ -53,7 +54,6 @@ MAX_EVIDENCE: Final = 50
 MAX_NEWS: Final = 40
 POSITIONS: Final = get_args(VotePosition)
 CONDITIONAL: Final = "conditional_support"
-ABSTAIN: Final = "abstain"
 UNCONDITIONAL: Final = tuple(position for position in POSITIONS if position != CONDITIONAL)
 SIDES: Final = tuple(position for position in POSITIONS if position != "abstain")
 
@@ -391,12 +391,13 @@ VOTE_CHOICE: Final = Row(
     "choice",
     is_needed=True,
     when=lambda asked: bool(asked.options),
-    allow=lambda asked: allow_choice((*asked.options, ABSTAIN), MAX_CHOICE),
+    allow=lambda asked: allow_choice((*asked.options, facts.NONE_OF_THESE, ABSTAIN), MAX_CHOICE),
     fill=lambda _: "",
     ask=_ask_option,
     read=lambda _, answers: person_steps.read_choice(answers),
 )
 """Among options a vote is a choice, not an approval of texts; a seat that approves all the same is counted so."""
+OWN_CHOICE: Final = Row("own_choice", allow=lambda _: allow_line(MAX_CHOICE))
 VOTE_FIELDS: Final = (
     VOTE_CHOICE,
     Row(
@@ -429,6 +430,7 @@ VOTE_FIELDS: Final = (
         MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)
     ),
     ACCEPTS,
+    OWN_CHOICE,
     TO_USER,
 )
 
@@ -543,6 +545,7 @@ def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tu
             if asked.candidates
             else REFERENCE
         )
+        rest = (*rest, OWN_CHOICE)
         plain = (named, _position(*UNCONDITIONAL), REMARK, about, *rest)
         conditional = (named, _position(CONDITIONAL), REMARK, about, NEEDED_CONDITION, *rest, DUE)
         chosen = (

@@ -39,6 +39,8 @@ FAVOUR: Final[tuple[VotePosition | None, ...]] = (
 )
 """The positions on the texts of one choice, in the order in which they count for the choice."""
 
+ABSTAIN: Final = "abstain"
+SUPPORT: Final[frozenset[VotePosition]] = frozenset(("support", "conditional_support"))
 _DIGITS = 9
 """Sums are compared to this many digits: the order of floating-point additions must not break a tie."""
 
@@ -85,29 +87,40 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
 
 
 class UnproposedOption(NamedTuple):
-    """An option that seats vote for and that no candidate names: the first vote that explains it stands for its text."""
+    """An answer that seats vote for and that no candidate names: the first vote that explains it stands for its text."""
 
     line: int
     label: str
 
 
 def list_unproposed(state: Council, candidates: Sequence[int]) -> tuple[UnproposedOption, ...]:
-    """Return the listed options that votes name and no candidate does: each is a candidate as well (Q-9)."""
-    open_options = set(map(normalize_label, state.opened.subject.options))
-    for number in candidates:
-        open_options.discard(find_label(state.line(number)))
-    if not open_options:
-        return ()
+    """Return the answers that votes name and no candidate does: each is a candidate as well, in their own words (Q-9)."""
+    proposed = {find_label(state.line(number)) for number in candidates}
     votes: dict[str, CouncilLine] = {}
     for seat in state.seats:
         line = state.line(state.votes.get(seat.id))
-        label = find_label(line)
-        if line is None or label not in open_options:
+        if line is None:
+            continue
+        label = _find_voted_label(state, line.said, candidates)
+        if not label or label in proposed:
             continue
         is_silent_so_far = label in votes and not votes[label].said.text.strip()
         if label not in votes or (is_silent_so_far and line.said.text.strip()):
             votes[label] = line
     return tuple(UnproposedOption(line.id, label) for label, line in votes.items())
+
+
+def _find_voted_label(state: Council, said: Contribution, candidates: Sequence[int]) -> str:
+    """Return the answer that a vote names: an option, or one of its own where it supports none that is there; else ""."""
+    label = normalize_label(said.choice)
+    if label == ABSTAIN:
+        return ""
+    if label in set(map(normalize_label, state.opened.subject.options)):
+        return label
+    votes = read_ballot(said, candidates).values()
+    if any(vote.position in SUPPORT for vote in votes):
+        return ""
+    return label
 
 
 def read_vote(
@@ -118,10 +131,11 @@ def read_vote(
 ) -> Mapping[int, CandidateVote]:
     """Return the positions of a vote by candidate, those that nobody proposed among them."""
     votes = dict(read_ballot(said, candidates))
-    label = normalize_label(said.choice)
-    options = set(map(normalize_label, state.opened.subject.options))
-    # Who approves texts says nothing of an option that no text names.
-    if label not in options:
+    label = _find_voted_label(state, said, candidates)
+    options = state.opened.subject.options
+    # Among options, who approves texts says nothing of one that no text names. Else who supports a text has chosen it.
+    has_chosen = not options and any(vote.position in SUPPORT for vote in votes.values())
+    if not label and not has_chosen:
         return votes
     for option in unproposed:
         position: VotePosition = "oppose"

@@ -34,7 +34,6 @@ from moothall.locale.catalogues import (
     CouncilPromptText,
 )
 from moothall.protocols.council.answer_table import (
-    ABSTAIN,
     FORMS,
     MAX_NEWS,
     CouncilAsk,
@@ -43,6 +42,7 @@ from moothall.protocols.council.answer_table import (
     find_fills,
 )
 from moothall.protocols.council.ballots import (
+    ABSTAIN,
     find_candidate_ids,
     find_discussed_motion,
     is_by_candidates,
@@ -341,11 +341,11 @@ def _format_phase_request(
             advice = _format_numbers(list_advice(state))
             return words.decide.format(advice=advice or words.nothing)
         case _ if state.opened.subject.options and not seat.is_outside:
-            return words.vote_choice
+            return words.vote_choice + words.own_choice
         case _:
             if len(_list_candidate_lines(variant, state)) < 2:
-                return words.vote
-            return words.vote_on_each
+                return words.vote + words.own_answer
+            return words.vote_on_each + words.own_answer
 
 
 def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:

@@ -10,6 +10,7 @@ from moothall.domain.effects import Normalized
 from moothall.domain.ids import SeatId
 from moothall.domain.passes import is_pass_text
 from moothall.domain.roster import Seat
+from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_PROMPT
 from moothall.protocols.council.ballots import (
@@ -18,7 +19,13 @@ from moothall.protocols.council.ballots import (
     is_by_candidates,
     read_ballot,
 )
-from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType, Phase
+from moothall.protocols.council.facts import (
+    NONE_OF_THESE,
+    CandidateVote,
+    Contribution,
+    ContributionType,
+    Phase,
+)
 from moothall.protocols.council.motions import has_motion
 from moothall.protocols.council.state import (
     PASSED,
@@ -182,6 +189,8 @@ def normalize_contribution(
     if _is_pass(said) and "pass" in list_allowed_types(variant, state, seat):
         return Contribution(type="pass", text=said.text), (f"read type {said.type!r} → 'pass'",)
     dropped = list[str]()
+    if said.type == "vote":
+        said = _take_own_choice(variant, state, said)
     if (
         said.type == "vote"
         and _names_option(state, said)
@@ -212,6 +221,20 @@ def normalize_contribution(
     if not missing:
         return said, ()
     return said, (f"missing taken {' '.join(missing)}",)
+
+
+def _take_own_choice(variant: CouncilVariant, state: Council, said: Contribution) -> Contribution:
+    """Return a vote with its own answer as its choice, where it takes none of the listed ones, or supports no resolution (Q-9)."""
+    own = one_line(said.own_choice)
+    options = state.opened.subject.options
+    if not options:
+        return replace(said, choice=own or said.choice, own_choice="")
+    if normalize_label(said.choice) != NONE_OF_THESE:
+        return replace(said, own_choice="")
+    candidates = find_candidate_ids(variant, state)
+    against = tuple(CandidateVote(candidate=each, position="oppose") for each in candidates)
+    taken = replace(said, choice=own or NONE_OF_THESE, own_choice="")
+    return _apply_choice(taken, against)
 
 
 def _is_pass(said: Contribution) -> bool:
