@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from moothall.domain.answer_table import AnswerField as AnswerField
     from moothall.domain.answer_table import AnswerTable as AnswerTable
     from moothall.domain.answer_table import StateAsk as StateAsk
+    from moothall.domain.answer_table import ask_for_replies as ask_for_replies
     from moothall.domain.answer_table import ask_person as ask_person
     from moothall.domain.answer_table import define_answer as define_answer
     from moothall.domain.answer_table import fill_brief as fill_brief
     from moothall.domain.answer_table import index_by_kind as index_by_kind
+    from moothall.domain.answer_table import quote_open_inputs as quote_open_inputs
     from moothall.domain.answer_table import read_two_sides as read_two_sides
     from moothall.domain.budget import FREE as FREE
     from moothall.domain.budget import LONG_ANSWER as LONG_ANSWER
@@ -106,8 +108,16 @@ if TYPE_CHECKING:
     from moothall.domain.session_state import list_lost_seats as list_lost_seats
     from moothall.domain.topic import MAX_LABEL_LENGTH as MAX_LABEL_LENGTH
     from moothall.domain.topic import ContextFile as ContextFile
+    from moothall.domain.topic import InputReplies as InputReplies
+    from moothall.domain.topic import UserReply as UserReply
+    from moothall.domain.topic import drop_replies as drop_replies
+    from moothall.domain.topic import index_replies as index_replies
+    from moothall.domain.topic import join_replies as join_replies
+    from moothall.domain.topic import list_input_numbers as list_input_numbers
     from moothall.domain.topic import normalize_label as normalize_label
+    from moothall.domain.topic import read_replies as read_replies
     from moothall.domain.vocabulary import PATTERNS as PATTERNS
+    from moothall.domain.vocabulary import is_pass_text as is_pass_text
     from moothall.errors import BadAnswer as BadAnswer
     from moothall.errors import BadRoster as BadRoster
     from moothall.errors import BadSetting as BadSetting
@@ -211,8 +221,8 @@ app.session_options: Options
 codec.choices: build_choices
 codec.stated: find_choice
 codec.schemas: allow_list allow_text allow_values build_table_schema get_adapter narrow_schema
-domain.answer_table: AnswerField AnswerTable StateAsk ask_person define_answer fill_brief
-domain.answer_table: index_by_kind read_two_sides
+domain.answer_table: AnswerField AnswerTable StateAsk ask_for_replies ask_person define_answer
+domain.answer_table: fill_brief index_by_kind quote_open_inputs read_two_sides
 domain.budget: Budget ExpectedCalls FREE LONG_ANSWER SHORT_ANSWER Usage
 domain.claims: cut_text
 domain.context: ContextWindow Perception Utterance clip_utterance extract_first_sentence
@@ -229,8 +239,9 @@ domain.roster: Seat validate_seats
 domain.safe_text: compile_late dump_json one_line quote_lines quote_user shorten_text strip_control
 domain.seeded_random: random_unit
 domain.session_state: LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
-domain.topic: ContextFile MAX_LABEL_LENGTH normalize_label
-domain.vocabulary: PATTERNS
+domain.topic: ContextFile InputReplies MAX_LABEL_LENGTH UserReply drop_replies index_replies
+domain.topic: join_replies list_input_numbers normalize_label read_replies
+domain.vocabulary: PATTERNS is_pass_text
 errors: BadAnswer BadRoster BadSetting CallerError MootError WorldError
 locale.catalogues: SHARED_REPORT SharedReportText
 locale.texts: Catalogue Texts

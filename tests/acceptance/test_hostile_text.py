@@ -262,7 +262,7 @@ def test_the_next_seat_reads_it_behind_the_fence(cli: Cli, words: list[str]) -> 
     assert ask["ask"] == "2.intent.eve"
     prompt = ask["briefing"] + "\n" + ask["instructions"]
     check_plain(ask["briefing"])
-    unfenced = [line for line in ask["briefing"].split("\n") if not line.startswith("| ")]
+    unfenced = [line for line in ask["briefing"].split("\n") if not line.startswith(("| ", "> "))]
     assert unfenced == [
         "# The question",
         "",

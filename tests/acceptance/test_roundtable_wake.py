@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import Cli
 
-from moothall.domain.safe_text import quote_lines
+from moothall.domain.safe_text import quote_user
 
 TRICKS = 'Ship "it"? $(touch tricked) `touch tricked`; touch tricked > tricked\n--version\n-rf /\n\'\\ {prompt} {session} 发布吗？'
 SPEECH = r"printf '## Stance\nYes.\n## Analysis\nIt is small.\n## Response and questions\nNone.\n'"
@@ -81,8 +81,8 @@ def test_a_woken_program_is_told_all_that_it_needs_to_speak(
     assert last.startswith(
         "Read .roundtable/GUIDE.md and conclude the conference ship as its moderator. Your instructions are: "
     )
-    assert all(quote_lines(TRICKS) in told for told in (first, second, last))
-    assert "| The budget is halved." in first
+    assert all(quote_user(TRICKS) in told for told in (first, second, last))
+    assert "> The budget is halved." in first
     assert "[003 ada, round 2]\n| ## Stance\n| Yes." in second
     assert all(f"[00{number} " in last for number in (1, 2, 3, 4))
     assert [path for path in cli.cwd.rglob("*") if path.name == "tricked"] == []

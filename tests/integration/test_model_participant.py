@@ -17,7 +17,7 @@ from moothall.domain.effects import Alternative, Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
-from moothall.domain.safe_text import quote_lines
+from moothall.domain.safe_text import quote_user
 from moothall.errors import describe_install
 from moothall.features.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moothall.features.persona.rules import RULES
@@ -149,7 +149,7 @@ def test_the_prompt_has_the_fenced_shared_part_first_and_the_own_part_last(kind:
     system, user = stub.asked[0].body["messages"]
     assert (system["role"], system["content"]) == ("system", wanted.system)
     assert user["content"].startswith(f"{wanted.shared}\n\n{wanted.own}")
-    assert quote_lines("Shall we build the bridge?") in wanted.shared
+    assert quote_user("Shall we build the bridge?") in wanted.shared
     if kind == "speech":
         assert user["content"] == f"{wanted.shared}\n\n{wanted.own}"
 

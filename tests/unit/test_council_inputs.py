@@ -16,7 +16,7 @@ from tests.support.play_council import (
 from moothall.codec.answers import read_answer
 from moothall.domain.facts import BudgetExhausted
 from moothall.domain.ids import SeatId
-from moothall.domain.user_inputs import InputReply
+from moothall.domain.topic import UserReply
 from moothall.protocols.council.facts import Contribution, CouncilSettings
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.timeline import build_decision
@@ -64,7 +64,7 @@ def test_an_owner_who_decides_is_asked_once_more_with_the_input() -> None:
     brief = table.brief("ada")
     number = table.state.user_inputs[0].number
     assert f"to_user: a sentence to each of the user's #{number}." in brief.own
-    said = synthesize("no", "We stop.", to_user=(InputReply(input=number, text="We stop now."),))
+    said = synthesize("no", "We stop.", to_user=(UserReply(input=number, text="We stop now."),))
     decision = build_decision(table.says("ada", said).timeline)
     assert decision.answers == (AnsweredInput(input=number, asked=STOP, answer="We stop now."),)
     assert decision.strength_reason != "unanswered"
@@ -92,7 +92,7 @@ def test_an_input_stands_in_every_later_ask_until_each_text_that_is_voted_on_ans
     assert f"to_user: a sentence to each of the user's #{number}." in brief.own
     assert brief.schema is not None
     assert brief.schema["properties"]["to_user"]["items"]["properties"]["input"]["enum"] == [number]
-    reply = (InputReply(input=number, text="It is asked first."),)
+    reply = (UserReply(input=number, text="It is asked first."),)
     table.say(ada=synthesize("yes", to_user=reply), bob=PASS, cy=PASS)
     assert table.state.phase == "vote"
     assert "# From the user" not in table.brief("bob").own
@@ -108,7 +108,7 @@ def test_who_votes_answers_what_the_text_does_not() -> None:
     """Q-8: the result says who answered what; an input that nobody answered is counted."""
     table = at("vote").give_input("And the union?").give_input("Who pays?")
     one, other = (each.number for each in table.state.user_inputs)
-    reply = (InputReply(input=one, text="Ask them in May."),)
+    reply = (UserReply(input=one, text="Ask them in May."),)
     table.say(ada=vote("support", to_user=reply), bob=vote("support"), cy=vote("support"))
     decision = build_decision(table.timeline)
     assert [(each.input, each.answer) for each in decision.answers] == [
@@ -157,7 +157,7 @@ def test_a_reply_to_no_input_is_left_out() -> None:
     assert read.said.to_user == ()
     away = debate(ADA, build_mailbox_seat("bob"), CY)
     away.say(ada=propose("yes"), bob=propose("no"), cy=propose("yes")).pass_until("vote")
-    fault = away.fault("bob", vote("support", to_user=(InputReply(input=99, text="?"),)))
+    fault = away.fault("bob", vote("support", to_user=(UserReply(input=99, text="?"),)))
     assert fault is not None
     assert "the user's later words are: none" in fault
 

@@ -12,7 +12,7 @@ from tests.unit.test_review_rules import QUERY, Board
 
 from moothall.domain.effects import Ask
 from moothall.domain.facts import InputGiven
-from moothall.domain.user_inputs import InputReply, drop_replies, read_replies
+from moothall.domain.topic import UserReply, drop_replies, read_replies
 from moothall.features.pipeline.facts import PipelineClosed
 from moothall.features.pipeline.timeline import build_decision as decide_pipeline
 from moothall.features.review.facts import FindingsReport
@@ -108,7 +108,7 @@ def test_the_last_part_is_inspected_once_more_and_every_later_ask_has_the_users_
     board = Board("ada", "bob", "cy").raises(ada=(QUERY,)).put(InputGiven(text=WORD))
     assert set(board.asks) == {"ada", "bob", "cy"}
     assert board.state.raised == ()
-    reply = (InputReply(input=1, text="It costs a minute."),)
+    reply = (UserReply(input=1, text="It costs a minute."),)
     board.put(board.reply("ada", FindingsReport(findings=(), to_user=reply)))
     board.raises(bob=(), cy=())
     decision = board.decision
@@ -203,7 +203,7 @@ def test_a_line_answers_an_input(text: str, replies: tuple[tuple[int, str], ...]
     """Q-8"""
     read = tuple((each.input, each.text) for each in read_replies(text))
     assert read == replies
-    assert InputReply(input=1, text="x") not in read_replies(text)
+    assert UserReply(input=1, text="x") not in read_replies(text)
 
 
 def test_a_text_that_only_answers_stays() -> None:

@@ -16,7 +16,7 @@ from tests.support.swarm_scenes import five
 from moothall.codec.answers import read_answer
 from moothall.domain.effects import Ask
 from moothall.domain.ids import AskId, SeatId
-from moothall.domain.passes import is_pass_text
+from moothall.domain.vocabulary import is_pass_text
 from moothall.protocols.council.facts import Contribution
 from moothall.protocols.swarm.answers import Collision
 from moothall.protocols.swarm.prompts import build_answer_rules

@@ -6,6 +6,7 @@ Whole sessions of every protocol are held, in both languages, in which the user 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -195,8 +196,12 @@ def test_names_in_a_change_are_not_the_users_words() -> None:
     assert f"> {USER} may we?" in RULES_OF_REVIEWS.brief(asked, first).shared
 
 
-def test_who_is_consulted_reads_the_users_question_and_weighs_that_of_the_seat() -> None:
+def test_who_is_consulted_reads_the_users_question_and_weighs_that_of_the_seat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Q-8, C-1: also what the user added since stands in the ask."""
+    # The records of consultations lie in the project.
+    monkeypatch.chdir(tmp_path)
 
     async def hold() -> list[Brief]:
         seen: list[Brief] = []

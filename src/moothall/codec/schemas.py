@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from moothall.domain.facts import Language
 from moothall.domain.seeded_random import model_seed
+from moothall.domain.topic import UserReply
 from moothall.locale.catalogues import ANSWER_FORM, PARTICIPANT_PROMPT
 
 if TYPE_CHECKING:
@@ -293,3 +294,10 @@ def turn_list(words: Sequence[str], turn: int) -> Sequence[str]:
 def build_correction(language: Language, complaint: str) -> str:
     """Return the message about what was wrong with the last answer."""
     return PARTICIPANT_PROMPT[language].correction.format(complaint=complaint)
+
+
+def allow_replies(asked: Any) -> dict[str, Any]:
+    """Return the schema of answers to the user's words that are open in this ask."""
+    numbers = [each.number for each in asked.state.open_inputs]
+    reply = narrow_schema(UserReply, ("input", "text"), input=allow_values(numbers))
+    return allow_list(reply, len(numbers))

@@ -19,7 +19,7 @@ from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import quote_user, shorten_text
 from moothall.domain.session_state import ProtocolState
-from moothall.domain.user_inputs import list_numbers
+from moothall.domain.topic import list_input_numbers
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 
 Asked = TypeVar("Asked")
@@ -109,7 +109,7 @@ def ask_for_replies(state: ProtocolState) -> str:
     if not state.open_inputs:
         return ""
     words = PARTICIPANT_PROMPT[state.opened.language]
-    return words.reply_lines.format(inputs=list_numbers(state.open_inputs))
+    return words.reply_lines.format(inputs=list_input_numbers(state.open_inputs))
 
 
 def quote_open_inputs(state: ProtocolState) -> str:

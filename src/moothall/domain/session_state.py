@@ -23,7 +23,7 @@ from moothall.domain.roster import (
     state_family,
     swap_seats,
 )
-from moothall.domain.user_inputs import UserInput, add_input
+from moothall.domain.topic import UserInput, add_input
 
 StopReason = BudgetKind | Literal["called"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
-from moothall.domain.safe_text import compile_late
+from moothall.domain.safe_text import compile_late, strip_control
 
 _TABLES: Final[dict[str, Any]] = tomllib.loads(
     (files(__package__) / "vocabulary.toml").read_text("utf-8")
@@ -57,3 +57,18 @@ PATTERNS: Final[dict[str, re.Pattern[str]]] = {
     name: compile_late(_join_pattern(name)) for name in _TABLES["patterns"]
 }
 """What is searched for in texts: denials, doubts, conditions, apologies."""
+MAX_PASS_TEXT: Final = 120
+"""A longer text says something."""
+_PASS_PARTS: Final = compile_late(r"[.!?;:,。！？；：，、…\n]|\s[-–—]+\s|[–—]+")
+_PASS_SIGNS: Final = " \t*_`~#>\"'“”‘’「」()[]{}（）【】|/\\-–—"  # noqa: S105 - what may stand round a pass
+
+
+def is_pass_text(text: str) -> bool:
+    """Whether every part of a text passes, with whatever marks: "I pass.", "nothing to add", "跳过：没有补充"."""
+    if len(text) > MAX_PASS_TEXT:
+        return False
+    parts = [
+        part.strip(_PASS_SIGNS) for part in _PASS_PARTS.split(strip_control(text).replace("’", "'"))
+    ]
+    said = [part for part in parts if part]
+    return bool(said) and all(PATTERNS["passes"].fullmatch(part) for part in said)

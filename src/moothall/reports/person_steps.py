@@ -157,6 +157,10 @@ def join_long_choice(words: str, answers: Answers) -> str:
     return words if not typed or read_choice(answers) else f"{words}\n\n{typed}".strip()
 
 
+TO_USER_FIELD: Final[AnswerField[Any]] = AnswerField(
+    "to_user", when=lambda asked: bool(asked.state.open_inputs)
+)
+"""The row of what a seat answers to the user's later words (Q-8)."""
 CHOICE_FIELD: Final[AnswerField[Any]] = AnswerField(
     "choice",
     ask=lambda asked: [offer_choice(asked.language, asked.options)],

@@ -12,7 +12,7 @@ from moothall.codec.field_values import read_flag, read_share
 from moothall.codec.schemas import allow_choice
 from moothall.codec.stated import is_silent, split_clauses
 from moothall.domain.text.signs import fold_text
-from moothall.domain.user_inputs import MAX_REPLIES
+from moothall.domain.topic import MAX_REPLIES
 from moothall.domain.vocabulary import DEGREES
 from moothall.features.persona import facts
 from moothall.features.persona.state import Meeting, list_joint_bidders

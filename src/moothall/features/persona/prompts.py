@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from moothall.domain.claims import extract_claim
 from moothall.domain.safe_text import FENCE, USER_MARK
-from moothall.domain.user_inputs import list_numbers
+from moothall.domain.topic import list_input_numbers
 from moothall.features.persona.answer_table import FORMS, MeetingAsk, build_person_ask
 from moothall.features.persona.facts import (
     Draft,
@@ -339,7 +339,7 @@ def _format_request(
         case "draft":
             answers = ""
             if state.open_inputs:
-                answers = words.draft_answers.format(inputs=list_numbers(state.open_inputs))
+                answers = words.draft_answers.format(inputs=list_input_numbers(state.open_inputs))
             return words.draft.format(answers=answers)
         case _:
             return words.stand.format(author=state.author)

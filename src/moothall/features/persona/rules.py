@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Final, assert_never
 
 from moothall.domain.claims import extract_claim
-from moothall.domain.passes import is_pass_text
+from moothall.domain.vocabulary import is_pass_text
 from moothall.features.persona import facts
 from moothall.features.persona.answer_table import FORMS
 from moothall.features.persona.prompts import build_answer_rules, build_brief

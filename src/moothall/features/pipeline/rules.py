@@ -7,7 +7,7 @@ participant in the seat. What follows a rejection is set in the gate's step.
 from collections.abc import Mapping
 from typing import Final
 
-from moothall.domain.user_inputs import InputReply, drop_replies, read_replies
+from moothall.domain.topic import UserReply, drop_replies, read_replies
 from moothall.features.pipeline import facts
 from moothall.features.pipeline.prompts import (
     FORMS,
@@ -165,7 +165,7 @@ def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipe
     before = state.made.get(step.name)
     version = 1 if before is None else before.version + 1
     text = said.content
-    replies: tuple[InputReply, ...] = ()
+    replies: tuple[UserReply, ...] = ()
     if state.open_inputs:
         replies = read_replies(text)
         text = drop_replies(text)

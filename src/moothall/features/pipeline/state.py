@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 
 from moothall.domain.replace import dataclass
-from moothall.domain.user_inputs import InputReply, index_replies
+from moothall.domain.topic import UserReply, index_replies
 from moothall.features.pipeline.facts import (
     REVIEW,
     VALIDATE,
@@ -26,7 +26,7 @@ class StepArtefact:
     text: str
     seq: int
     version: int = 1
-    replies: tuple[InputReply, ...] = ()
+    replies: tuple[UserReply, ...] = ()
     """What it answers to the user's later words; these lines do not stand in the text."""
 
 

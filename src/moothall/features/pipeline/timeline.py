@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from moothall.domain.replace import dataclass
-from moothall.domain.user_inputs import index_replies
+from moothall.domain.topic import index_replies
 from moothall.features.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
 from moothall.features.pipeline.rules import RULES
 from moothall.features.pipeline.state import Pipeline

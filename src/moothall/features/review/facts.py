@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.user_inputs import InputReplies
+from moothall.domain.topic import InputReplies
 from moothall.plugins import Closed, Fact, Opened, Reply, SeatId, add_kind
 
 Severity = Literal["critical", "major", "minor", "note"]

@@ -11,7 +11,7 @@ from typing import Any, Final
 from moothall.codec.field_values import fold_name
 from moothall.domain.answer_table import quote_open_inputs
 from moothall.domain.effects import UnreadItem
-from moothall.domain.user_inputs import list_numbers
+from moothall.domain.topic import list_input_numbers
 from moothall.features.review import facts
 from moothall.features.review.change import ChangedFile, read_change
 from moothall.features.review.state import Review
@@ -177,7 +177,7 @@ def build_brief(state: Review, ask: Ask) -> Brief:
             lines += ["", *described]
     now = words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]
     if state.open_inputs:
-        now += words.to_user.format(inputs=list_numbers(state.open_inputs))
+        now += words.to_user.format(inputs=list_input_numbers(state.open_inputs))
     lines += ["", now]
     return fill_brief(
         state,

@@ -147,7 +147,7 @@ def _put_turn_again(state: Review) -> Review:
         return state
     before = state.before
     readers = {part: seats for part, seats in state.readers.items() if part != state.turn}
-    return fast_replace(
+    again = fast_replace(
         state,
         is_put_again=True,
         earlier=state.said,
@@ -155,6 +155,9 @@ def _put_turn_again(state: Review) -> Review:
         answered=frozenset(),
         readers=readers,
         fresh=(),
+    )
+    return fast_replace(
+        again,
         raised=state.raised[: before.raised],
         unread=state.unread[: before.unread],
         unread_words=state.unread_words[: before.unread_words],

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from moothall.domain.user_inputs import InputReply
+from moothall.domain.topic import UserReply
 from moothall.features.review import facts
 from moothall.features.review.change import (
     ChangedFile,
@@ -72,12 +72,14 @@ class Review(ProtocolState):
     said: Mapping[SeatId, Report] = field(default_factory=dict)
     earlier: Mapping[SeatId, Report] = field(default_factory=dict)
     is_put_again: bool = False
-    replies: tuple[tuple[SeatId, tuple[InputReply, ...]], ...] = ()
+    replies: tuple[tuple[SeatId, tuple[UserReply, ...]], ...] = ()
 
     @property
     def ask_number(self) -> int:
         """The number in the ids of this turn's asks: those that were put again have others than all turns."""
-        return self.turn + (len(self.parts) + 2) * self.is_put_again
+        if not self.is_put_again:
+            return self.turn
+        return self.turn + len(self.parts) + 2
 
     @property
     def parts(self) -> tuple[tuple[ChangedFile, ...], ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.user_inputs import join_replies
+from moothall.domain.topic import join_replies
 from moothall.features.review.change import locate_evidence, read_change
 from moothall.features.review.facts import (
     AUTHOR,

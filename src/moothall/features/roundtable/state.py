@@ -7,8 +7,13 @@ from typing import Literal
 from moothall.codec.non_answers import check_beside
 from moothall.codec.stated import read_option
 from moothall.domain.replace import dataclass
-from moothall.domain.topic import drop_choice, extract_choice
-from moothall.domain.user_inputs import drop_replies, index_replies, read_replies
+from moothall.domain.topic import (
+    drop_choice,
+    drop_replies,
+    extract_choice,
+    index_replies,
+    read_replies,
+)
 from moothall.features.roundtable.facts import (
     MODERATOR,
     ConferenceOpened,

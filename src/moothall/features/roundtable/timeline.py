@@ -5,8 +5,7 @@ from functools import partial
 from typing import Final
 
 from moothall.domain.replace import dataclass
-from moothall.domain.topic import drop_choice, extract_choice
-from moothall.domain.user_inputs import drop_replies
+from moothall.domain.topic import drop_choice, drop_replies, extract_choice
 from moothall.features.roundtable.facts import (
     ConferenceClosed,
     MinutesReturned,

@@ -11,7 +11,7 @@ from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import ProtocolState, RevealedLine
-from moothall.domain.user_inputs import UserInput
+from moothall.domain.topic import UserInput
 from moothall.protocols.consultation.facts import (
     CONSULT,
     KINDS,

@@ -12,11 +12,11 @@ from moothall.codec.schemas import (
     allow_choice,
     allow_line,
     allow_list,
+    allow_replies,
     allow_text,
     allow_values,
     build_table_schema,
 )
-from moothall.codec.user_replies import TO_USER
 from moothall.domain.answer_table import AnswerField, StateAsk, define_answer, index_by_kind
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import AnswerForm, Schema
@@ -329,6 +329,7 @@ MOVED_BY: Final = Row(
 CONDITION_FIELD: Final = Row("condition", allow=lambda _: allow_text(MAX_LINE))
 NEEDED_CONDITION: Final = replace(CONDITION_FIELD, is_needed=True)
 DUE: Final = Row("due")
+TO_USER: Final[Row] = replace(person_steps.TO_USER_FIELD, allow=allow_replies)
 TO_USER_ASKED: Final = replace(TO_USER, ask=_ask_replies, read=_read_replies)
 ADVICE: Final = (
     Row("entry", is_needed=True, allow=lambda asked: allow_values(asked.advice)),
@@ -387,11 +388,15 @@ def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
     ]
 
 
+def _allow_voted(asked: CouncilAsk) -> Schema:
+    return allow_choice((*asked.options, facts.NONE_OF_THESE, ABSTAIN), MAX_CHOICE)
+
+
 VOTE_CHOICE: Final = Row(
     "choice",
     is_needed=True,
     when=lambda asked: bool(asked.options),
-    allow=lambda asked: allow_choice((*asked.options, facts.NONE_OF_THESE, ABSTAIN), MAX_CHOICE),
+    allow=_allow_voted,
     fill=lambda _: "",
     ask=_ask_option,
     read=lambda _, answers: person_steps.read_choice(answers),
@@ -535,7 +540,7 @@ def find_fills(asked: CouncilAsk) -> Mapping[str, object]:
 def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tuple[Row, ...]]:
     """Return the forms of one type from outside; a conditional vote has one of its own, because it needs its condition."""
     named = _type(type_)
-    rest = (CONFIDENCE, EVIDENCE, ANSWERS, ACCEPTS, MOVED_BY, TO_USER)
+    rest: tuple[Row, ...] = (CONFIDENCE, EVIDENCE, ANSWERS, ACCEPTS, MOVED_BY, TO_USER)
     if type_ == "pass":
         return [(named, REMARK)]
     if type_ == "vote":

@@ -8,7 +8,7 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.session_state import LostSeat
-from moothall.domain.user_inputs import InputReplies
+from moothall.domain.topic import InputReplies
 from moothall.scoring.depth import Depth, DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement

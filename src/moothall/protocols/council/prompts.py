@@ -25,8 +25,7 @@ from moothall.domain.ids import USER, SeatId
 from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines, quote_user
-from moothall.domain.topic import normalize_label
-from moothall.domain.user_inputs import list_numbers
+from moothall.domain.topic import list_input_numbers, normalize_label
 from moothall.locale.catalogues import (
     COUNCIL_PROMPT,
     COUNCIL_REPORT,
@@ -317,7 +316,7 @@ def _format_request(
 ) -> str:
     request = _format_phase_request(variant, state, seat, phase, words)
     if state.open_inputs and phase in {"synthesize", "decide", "vote"}:
-        request += words.to_user.format(inputs=list_numbers(state.open_inputs))
+        request += words.to_user.format(inputs=list_input_numbers(state.open_inputs))
     return request
 
 

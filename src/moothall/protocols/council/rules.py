@@ -427,8 +427,9 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
         cut_by=state.stop,
         sealed_after=entry if fact.phase == "vote" else 0,
         challenged=challenged,
-        put_again=state.put_again and repeated,
     )
+    if not repeated:
+        after = fast_replace(after, put_again=False)
     if fact.phase != "vote":
         return after
     votes = find_early_votes(state, fact.candidates)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.session_state import ProtocolState, StopReason
-from moothall.domain.user_inputs import InputReply
+from moothall.domain.topic import UserReply
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
 from moothall.scoring.trust import find_accuracy
@@ -259,7 +259,7 @@ def list_details(said: Contribution, labels: Mapping[str, str]) -> Iterator[tupl
     for name, label in labels.items():
         value = getattr(said, name)
         for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, InputReply):
+            if isinstance(each, UserReply):
                 yield f"{label} #{each.input}", each.text
             elif each:
                 yield label, each

@@ -9,8 +9,7 @@ from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.quotations import Quotation
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import Topic, normalize_label
-from moothall.domain.user_inputs import index_replies, join_replies
+from moothall.domain.topic import Topic, index_replies, join_replies, normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.ports.plugin import CastVote
 from moothall.protocols.council.ballots import CandidateVotes, find_votes

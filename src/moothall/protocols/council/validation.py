@@ -8,10 +8,10 @@ from moothall.domain.answer_table import read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Normalized
 from moothall.domain.ids import SeatId
-from moothall.domain.passes import is_pass_text
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
+from moothall.domain.vocabulary import is_pass_text
 from moothall.locale.catalogues import COUNCIL_PROMPT
 from moothall.protocols.council.ballots import (
     find_candidate_ids,

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from moothall.codec import schemas
-from moothall.codec.user_replies import TO_USER
 from moothall.domain.answer_table import (
     AnswerField,
     StateAsk,
@@ -464,7 +463,7 @@ FORMS: Final = index_by_kind(
             ask=_ask_votes,
             read=_read_votes,
         ),
-        TO_USER,
+        replace(person_steps.TO_USER_FIELD, allow=schemas.allow_replies),
     ),
     define_answer(
         AnswerForm(

@@ -11,8 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen, Predicate
 
 from moothall.domain.replace import dataclass
-from moothall.domain.topic import MAX_LABEL_LENGTH
-from moothall.domain.user_inputs import InputReplies
+from moothall.domain.topic import MAX_LABEL_LENGTH, InputReplies
 from moothall.protocols.swarm.json_fields import to_camel_case
 from moothall.scoring.positions import VotePosition
 

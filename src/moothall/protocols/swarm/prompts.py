@@ -22,10 +22,9 @@ from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.ids import SeatId
-from moothall.domain.passes import is_pass_text
 from moothall.domain.safe_text import one_line, quote_lines, quote_user
-from moothall.domain.user_inputs import list_numbers
-from moothall.domain.vocabulary import PATTERNS
+from moothall.domain.topic import list_input_numbers
+from moothall.domain.vocabulary import PATTERNS, is_pass_text
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.answer_table import (
     FORMS,
@@ -423,7 +422,7 @@ def _format_ballot(state: Swarm, words: SwarmPromptText, asked: SwarmAsk) -> str
     if lines and others:
         lines.append(words.ballot_ideas)
     if state.open_inputs:
-        request += words.to_user.format(inputs=list_numbers(state.open_inputs))
+        request += words.to_user.format(inputs=list_input_numbers(state.open_inputs))
     return "\n".join([*lines, *others, request])
 
 

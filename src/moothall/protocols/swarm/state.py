@@ -15,7 +15,7 @@ from moothall.domain.facts import Fact, Loss
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.session_state import PendingAsk, ProtocolState
-from moothall.domain.user_inputs import index_replies, read_replies
+from moothall.domain.topic import index_replies, read_replies
 from moothall.protocols.swarm import answers, facts
 from moothall.scoring.likeness import normalize_idea
 

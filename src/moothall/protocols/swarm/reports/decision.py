@@ -9,8 +9,13 @@ from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line
 from moothall.domain.session_state import list_lost_seats
-from moothall.domain.topic import drop_choice
-from moothall.domain.user_inputs import drop_replies, index_replies, join_replies, read_replies
+from moothall.domain.topic import (
+    drop_choice,
+    drop_replies,
+    index_replies,
+    join_replies,
+    read_replies,
+)
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import AnswerVote
