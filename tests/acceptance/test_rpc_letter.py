@@ -305,6 +305,7 @@ SUBJECT: dict[str, Any] = {
     "seed": 7,
     "patience": "3d",
     "reading": "strict",
+    "chance": True,
     "memory": False,
     "check": True,
 }
@@ -374,6 +375,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "files": [{"name": "plan.md", "text": "# Plan"}],
         "seed": 7,
         "reading": "strict",
+        "chance": True,
         "check": True,
         "order": "open",
         "tags": ["memory"],
