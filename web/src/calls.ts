@@ -110,6 +110,8 @@ export interface Contribution {
   taken: AdviceResponse[];
   ballot: CandidateVote[];
   due: string;
+  toUser: UserReply[];
+  ownChoice: string;
   isCut: boolean;
   round: number;
   phase: string;
@@ -541,6 +543,10 @@ export interface TrustCase {
 export interface TrustHistory {
   source: string;
   cases: TrustCase[];
+}
+export interface UserReply {
+  input: number;
+  text: string;
 }
 export interface View {
   sessionId: string;
