@@ -185,7 +185,7 @@ def test_an_agent_takes_part_in_a_meeting(cli: Cli, tmp_path: Path) -> None:
     assert (ada["before"], ada["verdict"]) == ("The agent is for it.", "support")
     told = prompts(cli)
     assert decided["spent"]["calls"] == decided["spent"]["unpriced"] == len(told) == 6
-    assert all("| Shall we build it?" in prompt for prompt in told)
+    assert all("> Shall we build it?" in prompt for prompt in told)
     assert "| bob before the talk" not in "".join(told[:1])
     assert cli.verify("s") == {"s": None}
     cli("replay", "s")
@@ -307,7 +307,7 @@ def test_a_topic_full_of_tricks_is_only_a_topic(
     (folder,) = (cli.home / "agents" / "naive").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == ["told"]
     told = (folder / "told").read_text()
-    assert "\n".join(f"| {line}" for line in TRICKS.split("\n")) in told
+    assert "\n".join(f"> {line}" for line in TRICKS.split("\n")) in told
 
 
 def test_an_agents_words_are_as_harmless_as_anyones(cli: Cli, tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_an_input_from_another_process_is_the_newest_entry_and_the_next_percepti
         timeline(cli("export", "s", "context").out)[-1]["content"] == "We have six months of cash."
     )
     (ask,) = cli.json("asks", "s")["asks"]
-    assert "[#2 USER]\n| We have six months of cash." in ask["briefing"]
+    assert "[#2 USER]\n> We have six months of cash." in ask["briefing"]
     assert cli.json("input", "s", "We have six months of cash.", "--key", "k1") == {
         "sessionId": "s"
     }
@@ -353,7 +353,7 @@ def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, wait
         "json",
     )
     assert ask["answerSchema"]["required"] == ["reaction_score", "intent_to_speak"]
-    assert "| Is anyone there?" in ask["briefing"]
+    assert "> Is anyone there?" in ask["briefing"]
     assert "── 1.intent.eve (until " in cli("asks", "s").out
     shanghai = Cli(cli.home, cli.cwd, TZ="Asia/Shanghai").fresh("asks", "s").out
     assert re.search(r"1\.intent\.eve \(until [\d-]+ [\d:]+ CST\)", shanghai)
@@ -575,7 +575,7 @@ def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talk
         "The office is on fire.",
     ]
     bids = [brief for brief in other.briefs if brief.form.kind == "intent"]
-    assert "[#2 USER]\n| The office is on fire." in bids[-1].shared
+    assert "[#2 USER]\n> The office is on fire." in bids[-1].shared
 
 
 # Files.

@@ -712,7 +712,7 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(
         ("1.propose.eve", "propose", "json"),
         ("1.propose.fay", "propose", "json"),
     ]
-    assert "| Shall we?" in first["briefing"]
+    assert "> Shall we?" in first["briefing"]
     assert "Ada's own idea." not in json.dumps([first, second])
     assert "── 1.propose.fay (until " in cli("asks", "s").out
     assert (
@@ -917,7 +917,7 @@ def test_an_input_is_a_line_of_its_own_that_everyone_reads(cli: Cli, waiting: st
         == "recorded before: nothing changed\n"
     )
     assert all(
-        "| There are six months of cash." in each["briefing"]
+        "> There are six months of cash." in each["briefing"]
         for each in cli.json("asks", "s")["asks"]
     )
     assert "#3 · **USER** · says" in cli("show", "s").out

@@ -153,7 +153,7 @@ def test_the_prompt_is_one_argument_word_for_word(
     (call,) = table.calls()
     assert (call["argv"], call["stdin"]) == (["--ask", whole(wanted), "--last"], "")
     assert (
-        "| Shall we $(touch x) `touch x`; \"build\" 'the' bridge?\n| --help\n| 👩‍🔬 重写吗？"
+        "> Shall we $(touch x) `touch x`; \"build\" 'the' bridge?\n> --help\n> 👩‍🔬 重写吗？"
         in whole(wanted)
     )
     assert sorted(path.name for path in tmp_path.rglob("*")) == [

@@ -30,6 +30,7 @@ _FOR: Final = frozenset({"support", "APPROVED", "confirmed", "confirm", "adopted
 _AGAINST: Final = frozenset(
     {"oppose", "challenge", "REJECTED", "refuted", "dispute", "declined", "no"}
 )
+_KINDS: Final = frozenset({"propose", "synthesize", "extend", "vote", "pass"})
 _LETTER: Final = compile_late(
     r"\(?(?:(?:option|answer|choice)\s+|选项\s*|答案\s*)?(?P<mark>[a-z]|\d{1,2})"
     r"\s*(?:[.):、）：]|$)\s*(?P<rest>.*)",
@@ -59,6 +60,8 @@ class Lexicon:
     """Finds a name that means a choice within a sentence, too, as "yes" and "B" do not."""
     is_of_names: bool
     """Whether the choices are names, which no other words stand for."""
+    kinds: frozenset[str]
+    """Names of kinds of contributions, which are words like any other: "I pass"."""
 
 
 def build_choices(options: tuple[str, ...]) -> tuple[PersonChoice, ...]:
@@ -109,12 +112,15 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
             _add_name(names, spelled, name, choice.value)
             for other in _list_unmarked(name):
                 _add_name(names, spelled, other, choice.value)
-    strong = [name for name in spelled if not is_weak(name)]
+    offered = {choice.value for choice in choices}
+    kinds = frozenset(offered if offered & _KINDS else ())
+    strong = [name for name in spelled if name in kinds or not is_weak(name)]
     return Lexicon(
         names=names,
         leading=_compile_names(spelled, r"[\s\"“「『'(（]*(?:the\s+)?(?P<name>{})[\"”」』')）]*"),
         within=_compile_names(strong, r"(?P<name>{})"),
         is_of_names=is_of_names,
+        kinds=kinds,
     )
 
 

@@ -158,7 +158,8 @@ def find_stated_choice(text: str, choices: Sequence[PersonChoice]) -> PositionRe
 
 def is_sentence(text: str, choices: Sequence[PersonChoice]) -> bool:
     """Whether a text says more than the name of a choice: what it makes is taken from its words."""
-    return read_choice(text, choices) is None
+    first = text.strip().partition("\n")[0]
+    return read_choice(text, choices) is None and read_choice(first, choices) is None
 
 
 def is_label(text: str) -> bool:
@@ -323,8 +324,11 @@ class _Reader:
             if named is not None and named["name"] not in LONE_WORDS:
                 yield from self._read_after(plain, named, text)
 
+    def _is_weak(self, name: str) -> bool:
+        return is_weak(name) and name not in self._lexicon.kinds
+
     def _is_weak_line(self, line: str) -> bool:
-        return is_weak(self.fold_line(line).strip(_EDGES))
+        return self._is_weak(self.fold_line(line).strip(_EDGES))
 
     def _name(self, text: str) -> Iterator[PositionRead]:
         """Yield the choice that a text is."""
@@ -359,7 +363,7 @@ class _Reader:
         value, end = self.find_value(named["name"]), named.end()
         if named["name"] in LONE_WORDS or not fits_pictures(text[:MAX_REASON], value):
             return
-        if not is_weak(named["name"]):
+        if not self._is_weak(named["name"]):
             acted = (_IT_IS if self._lexicon.is_of_names else _OBJECT).match(plain, end)
             end = end if acted is None else acted.end()
         condition = _IF.match(plain, _skip(plain, end))
@@ -389,7 +393,9 @@ class _Reader:
     def _is_reason(self, rest: str, name: str, value: str, after: re.Match[str]) -> bool:
         """Whether what follows a choice may be its reason: no second choice, no amount, no tag that turns it round."""
         first = split_sentences(rest)[0]
-        if read_choice(first, self._choices) == value and not self._is_weak_line(first):
+        repeated = fold_key(_CLAUSE_MARK.split(first)[0]) == fold_key(name)
+        is_same = read_choice(first, self._choices) == value and not self._is_weak_line(first)
+        if is_same or (repeated and not self._is_weak(name)):
             # "批准（APPROVED）": the same in another language.
             return True
         is_explained = _WHY.match(rest) is not None
@@ -397,7 +403,7 @@ class _Reader:
             return False
         if after["comma"] is not None and _STATES.match(rest) is None:
             return False
-        if is_weak(name) and after["mark"] not in _POINTS and not is_explained:
+        if self._is_weak(name) and after["mark"] not in _POINTS and not is_explained:
             return False
         least = MIN_WORDS if after["mark"] in _STOPS else MIN_TAG_WORDS
         if _count_words(rest) < least:
@@ -461,7 +467,7 @@ class _Reader:
     def _find_first_word(self, plain: str) -> Iterator[str]:
         """Yield the side that a sentence begins with: "反对，太贵了"; behind a comma in English it may be of something else."""
         first = self._lexicon.leading.match(plain)
-        if first is None or self._lexicon.is_of_names or is_weak(first["name"]):
+        if first is None or self._lexicon.is_of_names or self._is_weak(first["name"]):
             return
         after = _AFTER.match(plain, first.end())
         if after is not None and (after["comma"] is None or _HAN.search(plain)):
@@ -509,7 +515,7 @@ class _Reader:
         if lead is None or lead.end() == start:
             return
         named = self._find_name(plain, start, lead.end())
-        if named is None or (is_weak(named["name"]) and not _PICKS.search(lead[0])):
+        if named is None or (self._is_weak(named["name"]) and not _PICKS.search(lead[0])):
             return
         if not self._lexicon.is_of_names and not _IS.search(lead[0]):
             if _WOULD.search(lead[0]):
@@ -529,7 +535,7 @@ class _Reader:
         places = (start,) if pronoun is None else (pronoun.end(), start)
         for place in places:
             named = self._lexicon.leading.match(plain, place)
-            if named is not None and not is_weak(named["name"]):
+            if named is not None and not self._is_weak(named["name"]):
                 return named
         return None
 

@@ -33,7 +33,7 @@ _CONSENSUS = re.compile(r"^[ \t]*\[(?:共识|consensus)\][ \t]*$", re.IGNORECASE
 
 # A seat's own vote, and not what a conference came to.
 _OWN_VOTE = re.compile(
-    r"\W*(?:I|my|vote|position|oppose|abstain|against|我|投票|立场|反对|反對|弃权|棄權)",
+    r"\W*(?:(?:ok|okay|well|so|好的|嗯)\W+)?(?:I|my|vote|position|oppose|abstain|against|我|投票|立场|反对|反對|弃权|棄權)",
     re.IGNORECASE,
 )
 
