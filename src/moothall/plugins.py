@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from moothall.domain.effects import Rulebook as Rulebook
     from moothall.domain.effects import Schema as Schema
     from moothall.domain.effects import fold as fold
-    from moothall.domain.either_or import names_nothing as names_nothing
     from moothall.domain.facts import AsksSent as AsksSent
     from moothall.domain.facts import BudgetExhausted as BudgetExhausted
     from moothall.domain.facts import CloseCalled as CloseCalled
@@ -73,6 +72,8 @@ if TYPE_CHECKING:
     from moothall.domain.facts import SessionParked as SessionParked
     from moothall.domain.facts import SessionResumed as SessionResumed
     from moothall.domain.facts import add_kind as add_kind
+    from moothall.domain.frame import names_nothing as names_nothing
+    from moothall.domain.frame import settle_own_choice as settle_own_choice
     from moothall.domain.ids import USER as USER
     from moothall.domain.ids import AskId as AskId
     from moothall.domain.ids import SeatId as SeatId
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from moothall.domain.session_state import list_lost_seats as list_lost_seats
     from moothall.domain.topic import MAX_LABEL_LENGTH as MAX_LABEL_LENGTH
     from moothall.domain.topic import ContextFile as ContextFile
+    from moothall.domain.topic import Frame as Frame
     from moothall.domain.topic import InputReplies as InputReplies
     from moothall.domain.topic import UserReply as UserReply
     from moothall.domain.topic import drop_replies as drop_replies
@@ -228,10 +230,10 @@ domain.claims: cut_text
 domain.context: ContextWindow Perception Utterance clip_utterance extract_first_sentence
 domain.dictionaries: group_pairs
 domain.effects: AnswerForm AnswerRules Ask Brief Effect Normalized Record Rulebook Schema fold
-domain.either_or: names_nothing
 domain.facts: AsksSent BudgetExhausted CloseCalled Closed Entry Fact FamilyStated InputGiven
 domain.facts: Language Loss Opened Reply SeatLost SeatsSwapped SessionCancelled SessionForked
 domain.facts: SessionParked SessionResumed add_kind
+domain.frame: names_nothing settle_own_choice
 domain.ids: AskId SeatId SessionId USER ask_id find_asked_seat parse_seat_id parse_session_id
 domain.person: Answers CONDITION PersonAsk PersonChoice PersonCommand PersonStep WHY build_key
 domain.replace: copy_fields fast_replace
@@ -239,7 +241,7 @@ domain.roster: Seat validate_seats
 domain.safe_text: compile_late dump_json one_line quote_lines quote_user shorten_text strip_control
 domain.seeded_random: random_unit
 domain.session_state: LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
-domain.topic: ContextFile InputReplies MAX_LABEL_LENGTH UserReply drop_replies index_replies
+domain.topic: ContextFile Frame InputReplies MAX_LABEL_LENGTH UserReply drop_replies index_replies
 domain.topic: join_replies list_input_numbers normalize_label read_replies
 domain.vocabulary: PATTERNS is_pass_text
 errors: BadAnswer BadRoster BadSetting CallerError MootError WorldError

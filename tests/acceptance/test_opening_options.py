@@ -163,6 +163,16 @@ SAMPLES: dict[str, Sample] = {
     "reading": Sample(
         "strict", ["--reading", "strict"], lambda opened: opened["reading"] == "strict"
     ),
+    "kind": Sample(
+        "number",
+        ["--kind", "number"],
+        lambda opened: opened["frame"] == {"kind": "number", "made_by": "opener"},
+        others={
+            "consult": Sample("feedback", ["--kind", "feedback"]),
+            "consultation": Sample("number", ["--kind", "number"], told="is answered in words"),
+        },
+    ),
+    "frame": Sample("off", ["--frame", "off"], lambda opened: not opened.get("frame")),
     "tools": Sample("on", ["--tools", "on"], lambda opened: opened["tools"]["switch"] == "on"),
     "tool_budget": Sample(
         {"seat.calls": 20},

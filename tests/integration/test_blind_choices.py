@@ -145,7 +145,7 @@ def test_two_seats_say_it_with_their_first_bids_and_only_there(tmp_path: Path) -
 
 
 def test_where_there_are_options_a_choice_is_one_of_them(tmp_path: Path) -> None:
-    """D-15, M-2: read kindly (a letter, a sentence that names one); what names none is left out, not guessed."""
+    """D-15, M-2, Q-2: read kindly (a letter, a sentence that names one); what names none is an answer of its own."""
     seats = {
         "ada": persona("B. PostgreSQL"),
         "bob": persona("I would take sqlite here."),
@@ -154,7 +154,7 @@ def test_where_there_are_options_a_choice_is_one_of_them(tmp_path: Path) -> None
     case = Case(
         tmp_path, seats, protocol="persona", options=["SQLite", "PostgreSQL"], outcome="failure"
     )
-    assert case.first == {"ada": "PostgreSQL", "bob": "SQLite", "cem": ""}
+    assert case.first == {"ada": "PostgreSQL", "bob": "SQLite", "cem": "数据库"}
     # Of two options the other one was right: bob alone would have been.
     assert case.count() == (Share(right=0, of=1), Share(right=0.5, of=1), 1, 0)
     assert case.figures.amplification == 2.0

@@ -59,7 +59,8 @@ def test_a_person_is_asked_in_plain_words_and_votes(
             session = opened["sessionId"]
             asked = await find_ask(rpc, session, "ada")
             steps = {step["key"]: step for step in asked["steps"]}
-            assert [choice["value"] for choice in steps["choice"]["choices"]] == ["A", "B"]
+            offered = [choice["value"] for choice in steps["choice"]["choices"]]
+            assert offered == ["A", "B", "none of these" if language == "en" else "都不是"]
             text = next(step["key"] for step in asked["steps"] if step["text"].startswith(why))
             await answer(
                 rpc,
@@ -167,7 +168,7 @@ def test_careless_answers_are_explained_and_record_nothing(tmp_path: Path) -> No
             text = next(step["key"] for step in asked["steps"] if step["long"])
             for given, told in (
                 ({"answers": {}}, "an answer is needed"),
-                ({"answers": {"choice": "C", text: "x"}}, "expected one of: A | B"),
+                ({"answers": {"choice": "Z", text: "x"}}, "expected one of: A | B | none of these"),
                 ({"answers": {"choice": " \x00 \t ", text: "x"}}, "an answer is needed"),
             ):
                 error = await expect_error(BadAnswer, rpc("moot.answerAsPerson", **to, **given))

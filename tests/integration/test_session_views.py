@@ -136,7 +136,7 @@ async def hold_demos(moot: Moot) -> None:
 
 
 async def open_debate(rpc: Rpc, *seats: str) -> str:
-    opened = await rpc("cstp.openDeliberation", topic="A or B?", participants=list(seats))
+    opened = await rpc("cstp.openDeliberation", topic="Which one?", participants=list(seats))
     session = str(opened["deliberationId"])
     while (await rpc("moot.getEntries", sessionId=session))["head"] < 2:
         pass
@@ -636,7 +636,10 @@ def test_one_seats_flood_comes_to_the_others_by_page(tmp_path: Path) -> None:
     async def work() -> None:
         async with served(in_memory(tmp_path)) as rpc:
             opened = await rpc(
-                "cstp.openDeliberation", topic="A or B?", participants=["ada", "bob"], blind=False
+                "cstp.openDeliberation",
+                topic="Which one?",
+                participants=["ada", "bob"],
+                blind=False,
             )
             session = str(opened["deliberationId"])
             await say(rpc, session, "ada", "propose")

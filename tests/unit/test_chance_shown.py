@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from moothall.domain.ids import SessionId
+from moothall.domain.topic import QuestionKind
 from moothall.locale.catalogues import SHARED_REPORT
-from moothall.reports.decision import Decision, QuestionKind, SourcedClaim, is_chance_shown
+from moothall.reports.decision import Decision, SourcedClaim, is_chance_shown
 from moothall.reports.sections import list_confidence_rows
 
 DECIDED = Decision(

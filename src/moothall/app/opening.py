@@ -55,6 +55,7 @@ from moothall.domain.budget import (
 )
 from moothall.domain.consult import ConsultRules
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
+from moothall.domain.frame import build_frame
 from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import (
@@ -71,6 +72,7 @@ from moothall.domain.roster import (
 )
 from moothall.domain.topic import (
     ContextFile,
+    Frame,
     Precedent,
     Topic,
     build_context,
@@ -138,6 +140,7 @@ async def plan_session(
     recorded: dict[str, Any] = {
         name: value for name, value in given.items() if SESSION_OPTIONS[name].is_recorded
     }
+    opened = frame_question(opened, plugin, given)
     opened = replace(
         opened,
         consult=_build_consult_rules(plugin, given),
@@ -160,6 +163,42 @@ async def plan_session(
     names = _list_foreign_tools(opened.tools, roster)
     await resources.seating.check_tools(names, language, is_tried=given.get("check") is not False)
     return PlannedSession(opened=opened, session=wanted, left_out=discovered.left_out)
+
+
+def frame_question(opened: Opened, plugin: AnyPlugin, options: Options) -> Opened:
+    """Return an opening with the frame of its question (Q-1): the answers that its question names are its options.
+
+    Yes and no are listed in the frame alone: a vote on them is one on a text, with its conditions.
+
+    A demo plays as it was written, and a protocol without options has none. Raises BadSetting.
+    """
+    kind, is_off = options.get("kind"), options.get("frame") == "off"
+    if kind and is_off:
+        raise errors.BadSetting(f"kind: {kind} was given, and frame=off leaves the frame out")
+    if kind and "options" in plugin.refuses:
+        raise errors.BadSetting(f"kind: {plugin.refuses['options']} (protocol {plugin.name})")
+    if is_off or options.get("demo") or "options" in plugin.refuses:
+        return opened
+    given = opened.subject.options
+    frame = build_frame(opened.topic, opened.language, options=given, kind=kind)
+    if frame is None or given or frame.kind != "choice":
+        return replace(opened, frame=frame)
+    return replace(opened, frame=frame, subject=replace(opened.subject, options=frame.answers))
+
+
+def reframe(opened: Opened, words: str) -> Opened:
+    """Return an opening with the frame that its opener wants: answers between slashes, or the word `open` for none.
+
+    Raises BadSetting for fewer than two answers, or two that are the same.
+    """
+    if words.strip().casefold() in {"open", "-"}:
+        subject = replace(opened.subject, options=())
+        return replace(opened, subject=subject, frame=Frame(kind="open", made_by="opener"))
+    answers = build_topic(options=[each.strip() for each in words.split("/")]).options
+    if len(answers) < 2:
+        raise errors.BadSetting(f"{words!r} is one answer; write at least two: Postgres / MySQL")
+    frame = build_frame(opened.topic, opened.language, options=answers)
+    return replace(opened, subject=replace(opened.subject, options=answers), frame=frame)
 
 
 def _choose_protocol(given: Options) -> str:

@@ -14,8 +14,16 @@ from moothall.app.features import index_openers
 from moothall.domain.budget import DEFAULT_TURNS, MAX_TOOL_CALLS, parse_duration
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
+from moothall.domain.frame import Framing
 from moothall.domain.roster import MAX_PATIENCE, Seat
-from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, ContextFile, Stakes
+from moothall.domain.topic import (
+    MAX_FILES,
+    MAX_LABEL_LENGTH,
+    MAX_LABELS,
+    ContextFile,
+    QuestionKind,
+    Stakes,
+)
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import OPENING
 from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages, list_offered_languages
@@ -329,6 +337,10 @@ class Options(TypedDict, total=False):
             metavar="ANSWER",
         ),
     ]
+    kind: Annotated[
+        QuestionKind | None, SessionOption(ChoiceKind(get_args(QuestionKind)), is_rare=True)
+    ]
+    frame: Annotated[Framing | None, SessionOption(ChoiceKind(get_args(Framing)), is_rare=True)]
     thread: Annotated[
         str | None, SessionOption(TextKind(MAX_LABEL_LENGTH), metavar="THREAD", is_rare=True)
     ]

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final, NoReturn
 
 from moothall.codec.choices import build_choices, has_meaning, is_line_number
+from moothall.codec.schemas import OPEN_LIST
 from moothall.codec.stated import PositionRead, find_choice, is_sentence
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Schema
@@ -103,6 +104,8 @@ def join_path(path: str, name: str) -> str:
 
 def read_value(schema: Schema, value: object, path: str, notes: ReadingNotes) -> object:
     """Read a value that is neither an object nor a list."""
+    if OPEN_LIST in schema:
+        return _read_open_choice(schema, value, path, notes)
     if "const" in schema or "enum" in schema:
         return read_choice(schema.get("enum") or [schema["const"]], value, path, notes)
     match schema.get("type"):
@@ -124,6 +127,16 @@ def read_value(schema: Schema, value: object, path: str, notes: ReadingNotes) ->
             raise BadAnswer(f"{path}: nothing was expected (given: {show_value(value)})")
         case _:
             return value
+
+
+def _read_open_choice(schema: Schema, value: object, path: str, notes: ReadingNotes) -> object:
+    """Read one of the listed values, else a few other words as they are."""
+    try:
+        return read_choice(schema["enum"], value, path, notes)
+    except BadAnswer:
+        if not isinstance(value, str) or len(value) > schema["maxLength"]:
+            raise
+        return one_line(value)
 
 
 def read_choice(allowed: Sequence[object], value: object, path: str, notes: ReadingNotes) -> object:

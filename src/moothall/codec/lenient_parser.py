@@ -25,6 +25,7 @@ from moothall.codec.json_text import (
     list_owners,
 )
 from moothall.codec.non_answers import check_beside
+from moothall.codec.schemas import OPEN_LIST
 from moothall.codec.stated import PositionRead, is_label_name, is_sentence
 from moothall.domain.effects import InferField, ReadWord, Schema, UnreadItem
 from moothall.domain.facts import list_worded_choices
@@ -159,7 +160,13 @@ class LenientParser:
             if name == words:
                 said[name] = text.strip()
             elif _is_choice_of_words(field):
-                option = self._read_choice_in_words(name, field["enum"], text)
+                try:
+                    option = self._read_choice_in_words(name, field["enum"], text)
+                except BadAnswer:
+                    # Of an open list a text need name nothing at its beginning: it may be asked which one it means.
+                    if OPEN_LIST in field:
+                        continue
+                    raise
                 said[name] = option.value
                 if option.condition and _CONDITION in fields:
                     said[_CONDITION] = option.condition

@@ -14,7 +14,7 @@ from moothall.codec.choices import POSITIONS, build_choices
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
 from moothall.codec.stated import find_other_side
 from moothall.domain.effects import AnswerRules, Brief, Schema
-from moothall.domain.either_or import is_yes_or_no
+from moothall.domain.frame import is_either_or, is_none_of_these, is_yes_or_no
 from moothall.domain.person import PersonChoice
 from moothall.domain.safe_text import FENCE, MARKS, compile_late, drop_mark
 from moothall.domain.text.signs import fold_text
@@ -355,9 +355,29 @@ def find_yes_or_no(rules: AnswerRules, said: object) -> str:
         decided = getattr(said, "decision", None)
         label = str(getattr(said, "text", "") or getattr(said, "position", ""))
         label = label or str(getattr(decided, "text", ""))
-    if len(label) > MAX_LABEL_LENGTH or not is_yes_or_no(label):
+    if len(label) > MAX_LABEL_LENGTH:
         return ""
-    return label
+    if _is_unlisted(rules, said) or (is_yes_or_no(label) and _asks_which(rules.options)):
+        return label
+    return ""
+
+
+def _asks_which(options: tuple[str, ...]) -> bool:
+    return not options or is_either_or(options)
+
+
+def _is_unlisted(rules: AnswerRules, said: object) -> bool:
+    """Whether the first answer of a seat names none of those that are listed, and does not say that it means none of them."""
+    choice = getattr(said, "choice", "")
+    if (
+        not rules.is_open
+        or not rules.options
+        or not choice
+        or getattr(said, "type", "propose") != "propose"
+    ):
+        return False
+    is_listed = normalize_label(choice) in map(normalize_label, rules.options)
+    return not is_listed and not is_none_of_these(choice) and not hasattr(said, "decision")
 
 
 def drop_choice_label(said: T) -> T:

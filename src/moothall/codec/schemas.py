@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from moothall.domain.effects import Brief, Schema
 
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
+OPEN_LIST: Final = "openList"
+"""The mark of a list of values beside which a few other words are read; providers are sent the list alone."""
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
-_LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern"})
+_LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern", OPEN_LIST})
 WRAPPER: Final = "reply"
 """The field that holds an answer of several shapes where a provider takes only an object at the root of a schema."""
 MAX_SHOWN: Final = 24
@@ -125,9 +127,13 @@ def allow_list(item: "Schema", most: int) -> dict[str, Any]:
     return {"type": "array", "items": item, "maxItems": most}
 
 
-def allow_choice(options: Sequence[str], longest: int) -> dict[str, Any]:
-    """Return the schema of an answer in short: one of the options, or a few words where there are none."""
-    return allow_values(options) if options else allow_line(longest)
+def allow_choice(options: Sequence[str], longest: int, *, is_open: bool = False) -> dict[str, Any]:
+    """Return the schema of an answer in short: one of the options, or a few words where there are none, or the list `is_open`."""
+    if not options:
+        return allow_line(longest)
+    if not is_open:
+        return allow_values(options)
+    return {**allow_values(options), "maxLength": longest, OPEN_LIST: True}
 
 
 def allow_line(longest: int) -> dict[str, Any]:

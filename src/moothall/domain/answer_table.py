@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, TypeVar
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
-from moothall.domain.either_or import find_unlisted_alternatives
 from moothall.domain.facts import Language
+from moothall.domain.frame import is_either_or
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import quote_user, shorten_text
@@ -51,16 +51,48 @@ class StateAsk(Generic[S]):
         return self.state.opened.subject.options
 
     @property
+    def is_open(self) -> bool:
+        """Whether its answers are listed, and one may name another (Q-2)."""
+        return is_open_list(self.state)
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """What a choice is one of; the last one stands for an answer of one's own."""
+        if not self.is_open:
+            return self.options
+        frame = self.state.opened.frame
+        answers = self.options if frame is None else frame.answers
+        return (*answers, self.none_of_these)
+
+    @property
+    def none_of_these(self) -> str:
+        """What stands in a list for an answer of one's own."""
+        return PARTICIPANT_PROMPT[self.language].none_of_these
+
+    @property
+    def for_people(self) -> tuple[str, ...]:
+        """What a person is offered; a yes or a no it writes itself."""
+        return self.listed if self.options else ()
+
+    @property
     def which_one(self) -> str:
         return build_which_one(self.state)
 
 
 def build_which_one(state: ProtocolState) -> str:
-    """Return what is put to a seat that answers yes where the question names two things; "" where yes is an answer (Q-2)."""
+    """Return what is put to a seat that answers yes where the answers are others; "" where yes is an answer (Q-2)."""
     opened = state.opened
-    names = find_unlisted_alternatives(opened.topic, opened.subject)
+    answers = opened.subject.options
+    if not is_either_or(answers):
+        return ""
     words = PARTICIPANT_PROMPT[opened.language]
-    return words.which_one.format(names=words.or_one.join(names)) if names else ""
+    return words.which_one.format(names=words.or_one.join(answers))
+
+
+def is_open_list(state: ProtocolState) -> bool:
+    """Whether the answers of a session are listed by a frame: then a seat may have another one."""
+    frame = state.opened.frame
+    return frame is not None and bool(frame.answers)
 
 
 def fill_brief(

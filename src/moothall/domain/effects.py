@@ -182,8 +182,11 @@ class AnswerRules:
     options: tuple[str, ...] = ()
     """What its `choice` is one of: a text beside it that names another one is asked about."""
 
+    is_open: bool = False
+    """Whether its `choice` may be none of the options, in words of its own."""
+
     which_one: str = ""
-    """The question that is put once to a seat that answers yes or no; "" where such an answer says something."""
+    """The question that is put once to a seat whose answer names none of those that are listed; "" where they need not be named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

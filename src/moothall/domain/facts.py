@@ -34,7 +34,7 @@ from moothall.domain.consult import ConsultRules
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat, Swap
-from moothall.domain.topic import Topic
+from moothall.domain.topic import Frame, Topic
 
 Language: TypeAlias = str
 """The code of a language, such as `en`. One without words here is shown in English (`locale/`)."""
@@ -107,6 +107,7 @@ class Opened(Fact):
     `forked_from` is the session that this one is a fork of, for lists, which read this fact alone; the two openings are equal.
     `chance`: the opener asks for how likely the decision is right, where people do not read it otherwise (Q-10).
     `words_digest` is the digest of what a caller sent under its idempotency key: who repeats the key has sent the same (D-6).
+    `frame` says what kind of question it is and who listed its answers, which are `subject.options`; None without a frame (Q-1).
     """
 
     topic: str
@@ -125,6 +126,7 @@ class Opened(Fact):
     tools: ToolRules = DEFAULT_TOOL_RULES
     words_digest: str = field(default="", compare=False)
     chance: bool = False
+    frame: Frame | None = None
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""

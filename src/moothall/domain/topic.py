@@ -23,6 +23,11 @@ from moothall.errors import BadSetting
 
 Stakes = Literal["low", "medium", "high", "critical"]
 
+QuestionKind = Literal["choice", "yes_no", "number", "forecast", "open"]
+"""`choice`: one of several answers; `forecast`: yes or no, and it will be known; `open`: a text, such as a plan."""
+FrameMaker = Literal["moot", "opener", "model"]
+"""Who made a frame: code, by the words of the question; who opened the session; or one of its models."""
+
 MAX_TOPIC_LENGTH: Final = 20_000
 MAX_LABEL_LENGTH: Final = 100
 MAX_LABELS: Final = 32
@@ -136,6 +141,15 @@ class Topic:
     def given(self) -> tuple[ContextFile, ...]:
         """Everything that was given with the question."""
         return (*self.context, *self.pictures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What kind of question a session asks, and its answers. The list of answers is open: "none of these" is always possible."""
+
+    kind: QuestionKind
+    answers: tuple[str, ...] = ()
+    made_by: FrameMaker = "moot"
 
 
 def validate_topic(topic: str) -> str:

@@ -12,6 +12,7 @@ from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.causes import find_cause
 from moothall.domain.effects import AnswerRules, Ask, Brief, fold
+from moothall.domain.frame import is_yes_or_no
 from moothall.domain.ids import AskId, SeatId, SessionId, find_asked_seat, parse_ask_kind
 from moothall.domain.limits import validate_value
 from moothall.domain.replace import dataclass
@@ -229,7 +230,7 @@ class OutsideAnswers(Sessions):
                     if await self._commit(noted, [written]):
                         raise errors.BadAnswer(_explain_which_one(rules, label))
                     continue
-                if label:
+                if is_yes_or_no(label):
                     fact = _leave_uncounted(fact, label)
                 said, written = self._writer.write(before.snapshot, self.context.clock.now(), fact)
                 after = self._compute_step(said, is_left=is_left)

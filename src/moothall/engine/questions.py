@@ -14,6 +14,7 @@ from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import find_cause, state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import ASKED_BACK, UNCOUNTED, Fact, Loss, SeatLost, ToolUsed
+from moothall.domain.frame import is_yes_or_no
 from moothall.domain.ids import AskId
 from moothall.domain.roster import parse_kind
 from moothall.domain.safe_text import one_line
@@ -295,6 +296,11 @@ async def _ask_which_one(
         second = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
     usage = first.usage + second.usage
     repeated = find_yes_or_no(brief, second.said) if isinstance(second, Answer) else said
+    # Other words than the listed ones, said twice, are an answer of the seat's own.
+    if not is_yes_or_no(repeated) and (isinstance(second, Answer) or not is_yes_or_no(said)):
+        repeated = ""
+    if not isinstance(second, Answer) and not repeated:
+        return replace(first, usage=usage)
     if isinstance(second, Answer) and not repeated:
         notes = (*second.corrections, f"{ASKED_BACK} {said!r}")
         return replace(second, usage=usage, corrections=notes)

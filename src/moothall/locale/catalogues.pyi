@@ -180,6 +180,9 @@ class SharedReportText(TermsText):
     confidence_bases: Mapping[str, str]
     agreements: Mapping[str, str]
     opened_with: Mapping[str, str]
+    framed: Mapping[str, str]
+    framed_kinds: Mapping[str, str]
+    framed_makers: Mapping[str, str]
 
 SHARED_REPORT: Catalogue[SharedReportText]
 
@@ -523,6 +526,9 @@ class ParticipantPromptText(Texts):
     seated: str
     correction: str
     which_one: str
+    yes: str
+    no: str
+    none_of_these: str
     or_one: str
     which_meant: str
     between_choices: str
@@ -598,6 +604,7 @@ class SessionCommandText(Texts):
     not_running: str
     earlier: str
     understood: str
+    change_frame: str
     recorded: str
     recorded_as: str
     recorded_before: str

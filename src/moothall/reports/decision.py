@@ -12,6 +12,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, encode_fields, strip_control
 from moothall.domain.session_state import LostSeat
+from moothall.domain.topic import Frame, QuestionKind
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
@@ -20,7 +21,6 @@ from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason,
 ObligationState = Literal["open", "met", "waived", "failed"]
 Movement = Literal["evidence", "words"]
 NoConfidence = Literal["new_answer"]
-QuestionKind = Literal["choice", "yes_no", "number", "forecast", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +193,8 @@ class Decision:
     session: SessionId
     topic: str
     status: SessionStatus
+    frame: Frame | None = None
+    """What kind of question it is, its answers, and who listed them; None without a frame."""
     ended_by: str | None = None
     """Why the session ended."""
     decision: SourcedClaim | None = None

@@ -17,7 +17,7 @@ from moothall.domain.given_search import (
 from moothall.domain.roster import TOOLLESS, Seat, parse_kind
 from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
-from moothall.locale.catalogues import CONTEXT_FILES
+from moothall.locale.catalogues import CONTEXT_FILES, SHARED_REPORT
 from moothall.reports import blocks
 
 MAX_SHOWN_LENGTH: Final = 120_000
@@ -103,6 +103,18 @@ def format_size(size: int) -> str:
     if size < 1_000_000:
         return f"{size / 1_000:.1f} kB"
     return f"{size / 1_000_000:.1f} MB"
+
+
+def describe_frame(opened: Opened) -> str:
+    """Return what kind of question it is, its answers, and who listed them (Q-1); empty without a frame."""
+    frame, words = opened.frame, SHARED_REPORT[opened.language]
+    if frame is None or (frame.kind == "open" and frame.made_by == "moot"):
+        return ""
+    kind, maker = words.framed_kinds[frame.kind], words.framed_makers[frame.made_by]
+    if not frame.answers:
+        return words.framed["bare"].format(kind=kind, maker=maker)
+    answers = " / ".join(map(one_line, frame.answers)) + words.framed["or_none"]
+    return words.framed["line"].format(kind=kind, answers=answers, maker=maker)
 
 
 def summarize_given(language: Language, subject: Topic) -> str:

@@ -11,6 +11,7 @@ from moothall.domain.ids import USER, SeatId, parse_ask_kind
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.session_state import list_lost_seats
+from moothall.domain.topic import QuestionKind
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
 from moothall.reports import blocks
@@ -19,14 +20,13 @@ from moothall.reports.decision import (
     AnsweredInput,
     Decision,
     Dissent,
-    QuestionKind,
     SeatPosition,
     SourcedClaim,
     UncountedAnswer,
     is_chance_shown,
     summarize_choice,
 )
-from moothall.reports.given import build_given, summarize_given
+from moothall.reports.given import build_given, describe_frame, summarize_given
 from moothall.reports.given_tools import build_tool_uses, describe_tool_use
 from moothall.reports.quotations import (
     build_evidence_base,
@@ -163,6 +163,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
     return Decision(
         session=timeline.session,
         topic=timeline.session_state.opened.topic,
+        frame=timeline.session_state.opened.frame,
         status=timeline.status,
         parked=timeline.parked,
         ended_by=timeline.closed.ended_by if timeline.closed else None,
@@ -177,9 +178,11 @@ def start_decision(timeline: SessionTimeline) -> Decision:
     )
 
 
-def find_question_kind(_opened: facts.Opened) -> QuestionKind | None:
-    """Return what kind of question a session is about; None where nobody said it, which is everywhere: no opening records it."""
-    return None
+def find_question_kind(opened: facts.Opened) -> QuestionKind | None:
+    """Return what kind of question a session is about; None where that was not plain."""
+    if opened.frame is None:
+        return None
+    return opened.frame.kind
 
 
 def _shows_chance(timeline: SessionTimeline) -> bool:
@@ -285,6 +288,7 @@ def build_report(
         value = getattr(opened, name)
         if value:
             heads.append(text.format(one_line(str(value))))
+    heads.append(describe_frame(opened))
     heads.append(summarize_given(timeline.language, opened.subject))
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
     below = (

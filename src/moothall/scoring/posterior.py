@@ -31,7 +31,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
-from moothall.domain.either_or import YES_OR_NO
+from moothall.domain.frame import YES_OR_NO
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
@@ -148,15 +148,19 @@ class BlindEvidence:
     """The log-odds of each choice."""
     options: int
     """How many options there are; OPEN_OPTIONS for open answers."""
-    is_listed: bool = False
-    """Whether the options were named: then every label is one of them."""
+    listed: frozenset[str] = frozenset()
+    """The options that were named."""
     of_two: Mapping[str, float] = field(default_factory=dict)
     """The log-odds among two options, where some answered yes or no and others named something else."""
 
     def is_comparable(self, choice: str) -> bool:
         """Whether a choice is another one than those that were given: of one that was worded later, code cannot tell (Q-10)."""
         label = normalize_label(choice)
-        return self.is_listed or label in self.counts or YES_OR_NO.issuperset({label, *self.counts})
+        return (
+            label in self.listed
+            or label in self.counts
+            or YES_OR_NO.issuperset({label, *self.counts})
+        )
 
     def is_given(self, choice: str) -> bool:
         """Whether a seat gave this answer; what only talking brought has no chance from the blind answers (Q-10)."""
@@ -172,7 +176,7 @@ class BlindEvidence:
     def compute_posterior(self, choice: str) -> float:
         """Return the chance that a choice is right; one that nobody gave shares what is left."""
         options = self.options
-        if options == OPEN_OPTIONS and not self.is_listed:
+        if options == OPEN_OPTIONS and not self.listed:
             options += OPEN_MORE * (len(self.counts) - 1)
         chance = compute_posterior({choice: 0.0, **self.scores}, options)[choice]
         if self.of_two and choice in YES_OR_NO:
@@ -241,7 +245,7 @@ def weigh_blind_answers(
         counts=counts,
         scores=score_choices(listed, options, correlate),
         options=options or OPEN_OPTIONS,
-        is_listed=bool(subject.options),
+        listed=frozenset(map(normalize_label, subject.options)),
         of_two=of_two,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from moothall.codec.field_values import read_flag, read_share
-from moothall.codec.schemas import allow_choice
+from moothall.codec.schemas import allow_choice, allow_line
 from moothall.codec.stated import is_silent, split_clauses
 from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import MAX_REPLIES
@@ -207,7 +207,13 @@ def _ask_moved_by(asked: MeetingAsk) -> list[PersonStep]:
 
 
 CHOICE: Final = replace(
-    person_steps.CHOICE_FIELD, allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH)
+    person_steps.CHOICE_FIELD,
+    is_needed=lambda asked: asked.is_open,
+    allow=lambda asked: allow_choice(asked.listed, MAX_LABEL_LENGTH, is_open=asked.is_open),
+    fill=lambda _: "",
+)
+OWN_CHOICE: Final = Row(
+    "own_choice", when=lambda asked: asked.is_open, allow=lambda _: allow_line(MAX_LABEL_LENGTH)
 )
 ENTRIES: Final = Row("entries", allow=lambda asked: allow_list(_allow_entry(asked), MAX_ENTRIES))
 CLAIM: Final = (Row("text", is_needed=True), ENTRIES)
@@ -255,6 +261,7 @@ FORMS: Final = index_by_kind(
             ),
         ),
         CHOICE,
+        OWN_CHOICE,
         replace(person_steps.CONFIDENCE_FIELD, silence=0.0),
     ),
     define_answer(
@@ -330,6 +337,7 @@ FORMS: Final = index_by_kind(
             ),
         ),
         CHOICE,
+        OWN_CHOICE,
         person_steps.CONFIDENCE_FIELD,
         *map(_claims, ("reasons", "dissent", "open_questions")),
         Row(

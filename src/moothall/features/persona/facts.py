@@ -80,6 +80,8 @@ class Position:
     position: Text
     confidence: Score | None = None
     choice: Short = ""
+    own_choice: Short = ""
+    """Its answer in a few words, where the choice is none of the listed ones; it becomes the choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,7 @@ class Draft:
     open_questions: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
     answers: Annotated[tuple[InputReply, ...], MaxLen(20)] = ()
     choice: Short = ""
+    own_choice: Short = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ from moothall.plugins import (
     one_line,
     quote_lines,
     quote_user,
+    settle_own_choice,
 )
 from moothall.scoring.positions import compute_weight
 
@@ -50,7 +51,8 @@ C = TypeVar("C", DraftClaim, InputReply)
 
 
 def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes]:
-    """Return an answer without references to what its seat was not shown."""
+    """Return an answer without references to what its seat was not shown, and with its own words for its choice."""
+    said = settle_own_choice(said)
     match said:
         case PersonaSpeech(refers_to=int(entry)) if entry > state.last_id:
             return replace(said, refers_to=None, view="none"), (f"left_out refers_to {entry}",)
@@ -115,6 +117,7 @@ def _build_rules(asked: MeetingAsk) -> AnswerRules:
         fills=form.find_fills(asked),
         normalize=partial(drop_unknown_references, asked.state),
         options=asked.state.opened.subject.options,
+        is_open=asked.is_open,
         which_one=asked.which_one,
         person=partial(build_person_ask, asked),
     )

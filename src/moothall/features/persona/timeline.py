@@ -177,7 +177,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
     opened = meeting.opened
-    if draft and names_nothing(opened.topic, opened.subject, draft.choice, draft.decision.text):
+    if draft and names_nothing(opened.subject.options, draft.choice, draft.decision.text):
         draft = None
     shared = replace(
         start_decision(timeline),

@@ -107,6 +107,8 @@ PIPELINE: Final = ProtocolPlugin(
     expect=expect_calls,
     refuses={
         "turns": "its length is that of its steps; limit the repetitions of a step with `most` in its file",
+        "kind": "its result is what its steps write, not a choice",
+        "frame": "its result is what its steps write, not a choice",
         "options": "its result is what its steps write, not a choice; write possible answers into the task",
     },
 )

@@ -80,6 +80,8 @@ REVIEW: Final = ProtocolPlugin(
     },
     refuses={
         "turns": "its length is that of the change; limit it with tokens, money or time",
+        "kind": "its verdict is approve or request changes",
+        "frame": "its verdict is approve or request changes",
         "options": "its verdict is approve or request changes",
         **dict.fromkeys(
             ("consult", "consult_limit", "consult_total", "consult_patience", "gate", "project"),

@@ -23,6 +23,8 @@ _REFUSES: Final = {
     "money": _UNMETERED,
     "time": _UNMETERED,
     "options": "what every role of a conference reads is its agenda; write it there",
+    "kind": "what every role of a conference reads is its agenda; write it there",
+    "frame": "what every role of a conference reads is its agenda; write it there",
     "session": "a conference is found by its name; the id of its session is drawn",
     "consult": _NO_CONSULTATION,
     "consult_limit": _NO_CONSULTATION,

@@ -202,6 +202,7 @@ class ConferenceProject:
             ]
             own["patience"] = patience
         shared["protocol"] = "roundtable"
+        shared["frame"] = "off"
         shared["seats"] = seats
         shared["settings"] = {**own, **(options.get("settings") or {}), "conference": name}
         # A random id: names of conferences are only unique within their project, sessions within the whole ledger.

@@ -117,7 +117,10 @@ class Conference(ProtocolState):
         """What the minutes choose; empty if nothing was agreed, None if they do not name exactly one of the options."""
         content, options = self.minutes.content if self.minutes else "", self.opened.subject.options
         marked = (self.minutes.choice if self.minutes else "") or extract_choice(content)
-        if names_nothing(self.opened.topic, self.opened.subject, marked):
+        is_open = self.opened.frame is not None
+        if names_nothing(options, marked):
+            if is_open:
+                return ""
             marked = ""
         text = drop_choice(content) or content
         if self.user_inputs:
@@ -130,6 +133,8 @@ class Conference(ProtocolState):
             check_beside({"choice": choice}, "minutes", agreed, options)
         except BadAnswer:
             return None
+        if is_open and choice is None:
+            return marked
         return choice
 
     @property

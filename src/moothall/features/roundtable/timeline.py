@@ -136,7 +136,7 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         agreed = minutes = choice = ""
     elif agreed and PATTERNS["nothing"].fullmatch(agreed):
         agreed = choice
-    if names_nothing(conference.opened.topic, conference.opened.subject, choice, agreed or minutes):
+    if names_nothing(conference.opened.subject.options, choice, agreed or minutes):
         agreed = minutes = choice = ""
     decision = replace(
         sections.start_decision(timeline),

@@ -166,6 +166,7 @@ CONSULTATION: Final = ProtocolPlugin(
     ),
     refuses={
         "turns": "a consultation is one question and its answer; limit it with time or tokens",
+        "frame": "a consultation is answered in words",
         "options": "a consultation is answered in words; write possible answers into the question",
     },
 )

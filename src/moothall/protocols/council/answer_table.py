@@ -32,6 +32,7 @@ from moothall.protocols.council.ballots import (
     find_discussed_motion,
     infer_vote_field,
     is_by_candidates,
+    list_choices,
 )
 from moothall.protocols.council.motions import find_blind_positions
 from moothall.protocols.council.state import (
@@ -102,6 +103,11 @@ class CouncilAsk(StateAsk[Council]):
             else ()
         )
         return candidates if len(candidates) > 1 else ()
+
+    @cached_property
+    def voted(self) -> tuple[str, ...]:
+        """What a vote is one of: the listed answers, and those that a candidate names instead."""
+        return list_choices(self.state, find_candidate_ids(self.variant, self.state))
 
     @cached_property
     def advice(self) -> list[int]:
@@ -305,11 +311,15 @@ PASSED_TEXT: Final = replace(TEXT, fill=lambda _: "")
 SAID: Final = replace(PASSED_TEXT, read=lambda _, answers: answers[person_steps.WORDS])
 CHOICE: Final = Row(
     "choice",
-    is_needed=lambda asked: bool(asked.options),
-    allow=lambda asked: allow_choice(asked.options, MAX_CHOICE),
-    ask=lambda asked: [person_steps.ask_choice(asked.language, asked.options)],
+    is_needed=lambda asked: bool(asked.listed),
+    fill=lambda _: "",
+    allow=lambda asked: allow_choice(asked.listed, MAX_CHOICE, is_open=asked.is_open),
+    ask=lambda asked: [person_steps.ask_choice(asked.language, asked.for_people)],
     read=lambda _, answers: person_steps.read_choice(answers),
 )
+OWN_CHOICE: Final = Row("own_choice", allow=lambda _: allow_line(MAX_CHOICE))
+"""An answer that is none of the listed ones, or none that is voted on, in a few words."""
+OWN_POSITION: Final = replace(OWN_CHOICE, when=lambda asked: asked.is_open)
 CONFIDENCE: Final[Row] = person_steps.CONFIDENCE_FIELD
 REFERENCE: Final = Row(
     "refers_to", allow=lambda asked: allow_values([1, *(line.id for line in asked.visible)])
@@ -373,8 +383,8 @@ def _ask_vote_confidence(asked: CouncilAsk) -> list[PersonStep]:
 def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
     """Ask for the option that a person votes for, its condition if it has one, and the reason."""
     words = PERSON_STEPS[asked.language]
-    step = replace(person_steps.ask_choice(asked.language, asked.options), text=asked.text.vote_for)
-    after = (person_steps.CHOICE, tuple(asked.options))
+    step = replace(person_steps.ask_choice(asked.language, asked.voted), text=asked.text.vote_for)
+    after = (person_steps.CHOICE, asked.voted)
     return [
         step,
         PersonStep(
@@ -389,7 +399,7 @@ def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
 
 
 def _allow_voted(asked: CouncilAsk) -> Schema:
-    return allow_choice((*asked.options, facts.NONE_OF_THESE, ABSTAIN), MAX_CHOICE)
+    return allow_choice((*asked.voted, asked.none_of_these, ABSTAIN), MAX_CHOICE)
 
 
 VOTE_CHOICE: Final = Row(
@@ -402,7 +412,6 @@ VOTE_CHOICE: Final = Row(
     read=lambda _, answers: person_steps.read_choice(answers),
 )
 """Among options a vote is a choice, not an approval of texts; a seat that approves all the same is counted so."""
-OWN_CHOICE: Final = Row("own_choice", allow=lambda _: allow_line(MAX_CHOICE))
 VOTE_FIELDS: Final = (
     VOTE_CHOICE,
     Row(
@@ -451,6 +460,7 @@ FORMS: Final = index_by_kind(
             read=_read_resolution,
         ),
         CHOICE,
+        OWN_POSITION,
         CONFIDENCE,
         EVIDENCE,
     ),
@@ -489,6 +499,7 @@ FORMS: Final = index_by_kind(
             read=_read_resolution,
         ),
         CHOICE,
+        OWN_POSITION,
         CONFIDENCE,
         ANSWERS,
         ACCEPTS,
@@ -504,6 +515,7 @@ FORMS: Final = index_by_kind(
             read=_read_resolution,
         ),
         CHOICE,
+        OWN_POSITION,
         CONFIDENCE,
         Row(
             "taken",
@@ -534,7 +546,13 @@ def build_answer_schema(asked: CouncilAsk) -> Schema:
 
 def find_fills(asked: CouncilAsk) -> Mapping[str, object]:
     """Return what code knows of the answer: its type, where the phase has one, and that a pass needs no text."""
-    return {} if asked.is_outside else FORMS[asked.ask.kind].find_fills(asked)
+    if asked.is_outside:
+        return {}
+    fills = dict(FORMS[asked.ask.kind].find_fills(asked))
+    # Where the question names its answers, one of them must be named.
+    if asked.options and asked.ask.kind in {"propose", "synthesize", "decide"}:
+        del fills["choice"]
+    return fills
 
 
 def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tuple[Row, ...]]:
@@ -566,7 +584,7 @@ def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tu
             allow=lambda asked: _allow_ballot(asked, PLAIN_VOTE, CONDITIONAL_VOTE),
         )
         return [(named, ballot, REMARK, REFERENCE, *rest), plain, conditional, *chosen]
-    choice = (CHOICE,) if type_ in {"propose", "synthesize"} else ()
+    choice = (CHOICE, OWN_POSITION) if type_ in {"propose", "synthesize"} else ()
     is_decision = type_ == "synthesize" and asked.state.phase == "decide" and asked.advice
     taken = (Row("taken", is_needed=True, allow=_require_taken),) if is_decision else ()
     return [(named, TEXT, *taken, *choice, REFERENCE, *rest)]

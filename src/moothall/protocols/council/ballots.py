@@ -10,6 +10,7 @@ from moothall.codec.choices import POSITIONS
 from moothall.codec.field_values import read_integer
 from moothall.codec.stated import find_choice, is_silent, split_by_line_number
 from moothall.domain.dictionaries import group_pairs
+from moothall.domain.frame import is_none_of_these
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
@@ -111,16 +112,26 @@ def list_unproposed(state: Council, candidates: Sequence[int]) -> tuple[Unpropos
 
 
 def _find_voted_label(state: Council, said: Contribution, candidates: Sequence[int]) -> str:
-    """Return the answer that a vote names: an option, or one of its own where it supports none that is there; else ""."""
+    """Return the answer that a vote names: a listed one, or one of its own where it supports none that is there; else ""."""
     label = normalize_label(said.choice)
     if label == ABSTAIN:
         return ""
-    if label in set(map(normalize_label, state.opened.subject.options)):
+    if label in set(map(normalize_label, list_choices(state, candidates))):
         return label
     votes = read_ballot(said, candidates).values()
     if any(vote.position in SUPPORT for vote in votes):
         return ""
     return label
+
+
+def list_choices(state: Council, candidates: Sequence[int]) -> tuple[str, ...]:
+    """Return what a vote may name: the listed answers, and those that a candidate names instead of one."""
+    choices = {normalize_label(option): option for option in state.opened.subject.options}
+    if choices:
+        for line in state.list_lines(candidates):
+            if find_label(line) and not is_none_of_these(line.said.choice):
+                choices.setdefault(find_label(line), line.said.choice)
+    return tuple(choices.values())
 
 
 def read_vote(

@@ -16,8 +16,6 @@ from moothall.scoring.resolution import CONSENSUS_THRESHOLD, ConsensusType
 from moothall.scoring.strength import ConfidenceBasis
 
 MAX_BALLOT: Final = 64
-NONE_OF_THESE: Final = "none of these"
-"""How a vote says that no listed answer is right; its own answer stands beside it (Q-9)."""
 Score = Annotated[float, Ge(0), Le(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 LineRef = Annotated[int, Ge(1)]
@@ -158,7 +156,8 @@ class Contribution:
     to_user: InputReplies = ()
     """synthesize, vote: what you answer to each of the user's later words."""
     own_choice: Short = ""
-    """vote: your own answer in one to five words, where you support none that is there."""
+    """Your own answer in one to five words, where the choice is none of the listed ones, or you vote for none that is there; it
+    becomes the choice."""
 
 
 @add_kind(SHARED_KINDS, "council.contributed")

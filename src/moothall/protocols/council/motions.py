@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
-from moothall.domain.either_or import names_nothing
+from moothall.domain.frame import names_nothing
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import normalize_label
@@ -33,10 +33,8 @@ class Challenge:
 
 def is_text(state: Council, line: CouncilLine) -> bool:
     """Whether a proposal or synthesis says anything to vote on: "yes" names none of the things in the question (Q-2)."""
-    opened = state.opened
-    return bool(line.said.choice) or not names_nothing(
-        opened.topic, opened.subject, "", line.said.text
-    )
+    options = state.opened.subject.options
+    return bool(line.said.choice) or not names_nothing(options, "", line.said.text)
 
 
 def list_proposals(state: Council) -> list[CouncilLine]:

@@ -4,23 +4,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from moothall.domain.answer_table import read_two_sides
+from moothall.domain.answer_table import is_open_list, read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Normalized
+from moothall.domain.frame import is_none_of_these, settle_own_choice
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import is_pass_text
-from moothall.locale.catalogues import COUNCIL_PROMPT
+from moothall.locale.catalogues import COUNCIL_PROMPT, PARTICIPANT_PROMPT
 from moothall.protocols.council.ballots import (
     find_candidate_ids,
     find_line_positions,
     is_by_candidates,
+    list_choices,
     read_ballot,
 )
 from moothall.protocols.council.facts import (
-    NONE_OF_THESE,
     CandidateVote,
     Contribution,
     ContributionType,
@@ -59,6 +59,10 @@ class ContributionValidator:
         self._state = state
         self._seat = seat
 
+    @property
+    def _is_outside(self) -> bool:
+        return self._state.seat(self._seat).is_outside
+
     def __call__(self, said: object) -> str | None:
         assert isinstance(said, Contribution)
         allowed = list_allowed_types(self._variant, self._state, self._seat)
@@ -95,7 +99,7 @@ class ContributionValidator:
         is_outside = self._state.seat(self._seat).is_outside
         if (
             is_outside
-            and _names_option(self._state, said)
+            and _names_option(self._variant, self._state, said)
             and _contradicts(said, _rate_candidates(self._variant, self._state, said))
         ):
             return f"the choice {said.choice!r} and the position beside it take two sides; which of the two is meant? Give one"
@@ -118,7 +122,12 @@ class ContributionValidator:
 
     def _check_choice(self, said: Contribution) -> str | None:
         options = self._state.opened.subject.options
-        if said.type not in {"propose", "synthesize"} or not options:
+        is_free = not options or (is_open_list(self._state) and bool(said.choice))
+        frame = self._state.opened.frame
+        if frame is not None and frame.made_by != "opener" and self._is_outside:
+            # Who comes from outside was given a question, and no list.
+            is_free = True
+        if said.type not in {"propose", "synthesize"} or is_free:
             return None
         if normalize_label(said.choice) in {normalize_label(option) for option in options}:
             return None
@@ -186,14 +195,13 @@ def normalize_contribution(
     """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
     is_outside = state.seat(seat).is_outside
+    said = _take_own_choice(variant, state, said)
     if _is_pass(said) and "pass" in list_allowed_types(variant, state, seat):
         return Contribution(type="pass", text=said.text), (f"read type {said.type!r} → 'pass'",)
     dropped = list[str]()
-    if said.type == "vote":
-        said = _take_own_choice(variant, state, said)
     if (
         said.type == "vote"
-        and _names_option(state, said)
+        and _names_option(variant, state, said)
         and not (is_outside and (said.position or said.ballot))
     ):
         votes = _rate_candidates(variant, state, said)
@@ -224,16 +232,18 @@ def normalize_contribution(
 
 
 def _take_own_choice(variant: CouncilVariant, state: Council, said: Contribution) -> Contribution:
-    """Return a vote with its own answer as its choice, where it takes none of the listed ones, or supports no resolution (Q-9)."""
-    own = one_line(said.own_choice)
-    options = state.opened.subject.options
-    if not options:
-        return replace(said, choice=own or said.choice, own_choice="")
-    if normalize_label(said.choice) != NONE_OF_THESE:
-        return replace(said, own_choice="")
+    """Return a contribution with its own answer as its choice; a vote for it, where answers are listed, opposes all candidates.
+
+    That holds where it takes none of the listed ones, or names none (Q-2, Q-9).
+    """
+    taken = settle_own_choice(said)
+    is_free = said.type != "vote" or not state.opened.subject.options
+    if is_free or not is_none_of_these(said.choice):
+        return taken
+    if taken.choice == said.choice:
+        taken = replace(taken, choice=PARTICIPANT_PROMPT[state.opened.language].none_of_these)
     candidates = find_candidate_ids(variant, state)
     against = tuple(CandidateVote(candidate=each, position="oppose") for each in candidates)
-    taken = replace(said, choice=own or NONE_OF_THESE, own_choice="")
     return _apply_choice(taken, against)
 
 
@@ -244,8 +254,8 @@ def _is_pass(said: Contribution) -> bool:
     return is_pass_text(said.text)
 
 
-def _names_option(state: Council, said: Contribution) -> bool:
-    options = state.opened.subject.options
+def _names_option(variant: CouncilVariant, state: Council, said: Contribution) -> bool:
+    options = list_choices(state, find_candidate_ids(variant, state))
     return bool(options) and normalize_label(said.choice) in map(
         normalize_label, (*options, "abstain")
     )

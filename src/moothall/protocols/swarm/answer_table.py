@@ -61,6 +61,11 @@ class SwarmAsk(StateAsk[Swarm]):
         return SWARM_PERSON[self.language]
 
     @property
+    def is_open(self) -> bool:
+        # Its answers are directions, in words of its own, but where the question names them.
+        return bool(self.options) and super().is_open
+
+    @property
     def is_classic(self) -> bool:
         return self.state.settings.mode == "classic"
 
@@ -352,7 +357,16 @@ FORMS: Final = index_by_kind(
         replace(
             person_steps.CHOICE_FIELD,
             when=lambda asked: asked.state.round == 1,
-            allow=lambda asked: schemas.allow_choice(asked.options, MAX_LABEL_LENGTH),
+            is_needed=lambda asked: asked.is_open,
+            fill=lambda _: "",
+            allow=lambda asked: schemas.allow_choice(
+                asked.listed, MAX_LABEL_LENGTH, is_open=asked.is_open
+            ),
+        ),
+        Row(
+            "ownChoice",
+            when=lambda asked: asked.is_open and asked.state.round == 1,
+            allow=lambda _: schemas.allow_line(MAX_LABEL_LENGTH),
         ),
         Row("operations", when=lambda asked: not asked.is_classic, allow=_allow_operations),
     ),

@@ -117,6 +117,8 @@ class RoundReport:
     random_explore_forced: bool | None = None
     confirmed_operations: Annotated[tuple[Line, ...], MaxLen(40)] = ()
     choice: Annotated[str, MaxLen(MAX_LABEL_LENGTH)] = ""
+    own_choice: Annotated[str, MaxLen(MAX_LABEL_LENGTH)] = ""
+    """Its answer in a few words, where the choice is none of the listed ones; it becomes the choice."""
 
     @property
     def is_silent(self) -> bool:

@@ -12,15 +12,11 @@ from operator import is_
 from typing import Final
 
 from moothall.codec.answers import is_pass
-from moothall.domain.answer_table import (
-    ask_for_replies,
-    build_which_one,
-    fill_brief,
-    read_two_sides,
-)
+from moothall.domain.answer_table import ask_for_replies, fill_brief, read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
+from moothall.domain.frame import settle_own_choice
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line, quote_lines, quote_user
 from moothall.domain.topic import list_input_numbers
@@ -75,17 +71,18 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
 
 
 def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
-    form = FORMS[ask.kind]
+    form, asked = FORMS[ask.kind], SwarmAsk(state=state, ask=ask)
     person = None
     if ask.kind not in {"compare", "judge"}:
         person = partial(build_person_ask, state, ask)
     return AnswerRules(
         form=form,
-        fills=form.find_fills(SwarmAsk(state=state, ask=ask)),
+        fills=form.find_fills(asked),
         normalize=partial(_normalize_answer, state, ask),
         fault=partial(_find_fault, state, ask),
-        options=state.opened.subject.options,
-        which_one=build_which_one(state),
+        options=asked.options,
+        is_open=asked.is_open,
+        which_one=asked.which_one,
         person=person,
     )
 
@@ -181,6 +178,7 @@ def _fill_report(state: Swarm, ask: Ask, said: object) -> Normalized:
     agent = state.agents.get(ask.seat)
     if not isinstance(said, RoundReport) or agent is None:
         return said, ()
+    said = settle_own_choice(said)
     order = state.orders[agent.seat]
     nothing = [each.core_idea for each in said.findings if _says_nothing(each.core_idea)]
     findings = tuple(each for each in said.findings if each.core_idea not in nothing)

@@ -191,7 +191,8 @@ else:
         "run", {"seats", "panel", "models", "protocol", "settings", "patience"}
     )
     SwarmParams = build_params("swarm")
-    ConsultationParams = build_params("consult")
+    # Its `kind` is that of a request to consult.
+    ConsultationParams = build_params("consult", {"kind"})
     RoundtableParams = build_params("roundtable")
 
 

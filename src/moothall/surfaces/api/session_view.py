@@ -15,6 +15,7 @@ from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import find_asked_seat, parse_ask_kind
 from moothall.domain.roster import MAILBOX, parse_kind
+from moothall.domain.safe_text import encode_fields
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
@@ -108,6 +109,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "budget": _build_budget(state.spent, opened.budget, decision.turns),
         "settings": _build_settings(opened),
         "options": [clean(each) for each in opened.subject.options],
+        "frame": encode_fields(opened.frame),
         "context": context,
         "sealed": is_closed_to_readers,
         "deadlines": [

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
+from moothall.domain.topic import FrameMaker, QuestionKind
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import Contribution
 from moothall.reports.decision import Movement, NoConfidence, WouldChange
@@ -249,6 +250,14 @@ class SilenceOut(ApiModel):
     why: str
 
 
+class FrameOut(ApiModel):
+    """What kind of question a session asks, and its answers; a seat may always answer none of these."""
+
+    kind: QuestionKind
+    answers: list[str]
+    made_by: FrameMaker = Field(description="Moot by its words, the opener, or a model.")
+
+
 class DeliberationOut(StandingOut):
     contributions: list[ContributionOut]
     next_since: int | None = Field(
@@ -258,7 +267,12 @@ class DeliberationOut(StandingOut):
     silences: list[SilenceOut] = Field(
         description="Who passed or was lost, where and how; on the first page."
     )
-    options: list[str] = Field(description="The possible answers, if they were given.")
+    options: list[str] = Field(
+        description="The possible answers, if they were given, or the question names them."
+    )
+    frame: FrameOut | None = Field(
+        default=None, description="What kind of question it is; none where that was not plain."
+    )
     settings: dict[str, Any]
     candidates: list[CandidateOut] = Field(description="What is or would be voted on now.")
     motion: int | None = Field(

@@ -111,12 +111,23 @@ _HOLD_REFUSALS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
+_OWN_FLAGS: Final[Mapping[str, frozenset[str]]] = {"consult": frozenset({"kind"})}
+"""Flags of a command that are called like an option, and are something else."""
+
+
+def _list_flags(opener: Opener) -> dict[str, SessionOption]:
+    table = list_public_options()
+    for name in _OWN_FLAGS.get(opener, ()):
+        del table[name]
+    return table
+
+
 def session_options(opener: Opener) -> Decorator:
     """Give a command the options of a new session: its function takes them as `options`, and how to hold it as `hold`.
 
     All openers have all options; one that the opener cannot honour is left out of the help and refused with the reason.
     """
-    table = list_public_options()
+    table = _list_flags(opener)
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)

@@ -10,15 +10,17 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
+import click
 from rich.text import Text
 
 from moothall.app.estimates import SessionEstimate, estimate_session, warn_unpriced
 from moothall.app.features import load_place
 from moothall.app.moot import Moot
-from moothall.app.opening import PlannedSession, open_planned
+from moothall.app.opening import PlannedSession, open_planned, reframe
 from moothall.app.plugins import load_all_features
 from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.session_options import Options
@@ -28,7 +30,7 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EntryAdded
-from moothall.errors import ProviderRefused
+from moothall.errors import BadSetting, ProviderRefused
 from moothall.locale.catalogues import DISCOVERY, SESSION_COMMAND, SHARED_REPORT
 from moothall.participants.kinds import ADDRESS, MODEL, SeatRequest
 from moothall.participants.platforms import describe_model
@@ -37,6 +39,7 @@ from moothall.ports.feature import SessionFolder
 from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
+from moothall.reports.given import describe_frame
 from moothall.reports.wording import explain_outage
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
@@ -288,6 +291,8 @@ def open_and_hold(
                 print_models(moot, planned)
             if is_talking and is_described:
                 _print_description(moot, planned.opened, describe)
+            if is_talking:
+                planned = await run_on_own_thread(partial(confirm_frame, planned))
             warn_of_price(moot, planned.opened)
             terminal.session = await open_planned(moot, planned)
             if is_talking and not is_described:
@@ -331,6 +336,29 @@ async def _print_plan(
     if refused is not None:
         raise refused
     return output.DONE
+
+
+def confirm_frame(planned: PlannedSession) -> PlannedSession:
+    """Show the frame that Moot made to a person at the terminal, who may change the answers that it lists (Q-1).
+
+    Nobody is stopped over a plain yes or no, nor over a number: these are said and not asked about.
+    """
+    opened = planned.opened
+    frame, words = opened.frame, SESSION_COMMAND[opened.language]
+    is_made = frame is not None and frame.made_by != "opener" and frame.kind != "open"
+    if not is_made or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return planned
+    output.print_note(describe_frame(opened))
+    if opened.frame is None or opened.frame.kind != "choice":
+        return planned
+    while True:
+        typed = click.prompt(words.change_frame, default="", show_default=False, err=True)
+        if not typed.strip():
+            return planned
+        try:
+            return replace(planned, opened=reframe(opened, typed))
+        except BadSetting as fault:
+            output.print_note(str(fault))
 
 
 def print_left_out(planned: PlannedSession) -> None:
@@ -379,7 +407,13 @@ def build_plan_result(
     seats = [f"  {seat.id}: {seat.platform}" for seat in opened.seats]
     return CommandResult(
         json=plan,
-        lines=[head, *describe(opened), *seats, *describe_estimate(estimate, opened.language)],
+        lines=[
+            head,
+            *filter(None, [describe_frame(opened)]),
+            *describe(opened),
+            *seats,
+            *describe_estimate(estimate, opened.language),
+        ],
     )
 
 

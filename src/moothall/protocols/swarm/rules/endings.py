@@ -9,7 +9,7 @@ from typing import Final
 from moothall.codec.choices import build_choices
 from moothall.codec.non_answers import check_beside
 from moothall.codec.stated import read_option
-from moothall.domain.either_or import names_nothing
+from moothall.domain.frame import names_nothing
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.seeded_random import random_unit
@@ -427,7 +427,7 @@ def find_synthesis_writer(state: Swarm) -> SeatId | None:
 def read_synthesis_choice(state: Swarm, text: str) -> str | None:
     """Return what a synthesis chooses, empty if nothing; None if that is no option, or not what the synthesis says."""
     chosen, options = extract_choice(text), state.opened.subject.options
-    if names_nothing(state.opened.topic, state.opened.subject, chosen):
+    if names_nothing(options, chosen):
         return ""
     if not options or not chosen:
         return chosen

@@ -1,0 +1,238 @@
+"""Q-1, Q-2: a session knows its question and its answers before anybody is asked, at every door."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from tests.acceptance.doors import Cli, Terminal, facts, record
+from tests.support.wire import ApiModel, serve_within
+
+from moothall.app.moot import Moot
+from moothall.codec.schemas import build_wire_schema
+from moothall.domain.effects import Brief
+from moothall.domain.topic import Frame
+from moothall.errors import BadSetting, MootError
+
+CLINIC: Final = "Postgres or a document database for a small clinic?"
+LISTED: Final = ["Postgres", "document database", "none of these"]
+FOR_POSTGRES: Final = "Postgres has transactions, and a clinic's records are tables."
+Answering = Callable[[Brief], object]
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiModel]:
+    with serve_within(tmp_path_factory.mktemp("home")) as opened:
+        yield opened
+
+
+def speak(choose: Callable[[Brief], dict[str, str]], text: str = FOR_POSTGRES) -> Answering:
+    """A seat that answers by what is listed, as a model does, and goes along with everything else."""
+
+    def respond(brief: Brief) -> object:
+        kind, chosen = brief.form.kind, choose(brief)
+        finding = {"coreIdea": text, "perspective": brief.seat.id}
+        answers: dict[str, object] = {
+            "position": {"position": text, **chosen},
+            "intent": {"reaction_score": 0.0, "intent_to_speak": False},
+            "draft": {"decision": {"text": text}, **chosen},
+            "stand": {"verdict": "support"},
+            "propose": {"type": "propose", "text": text, **chosen},
+            "argue": {"type": "pass", "text": ""},
+            "synthesize": {"type": "synthesize", "text": text, **chosen},
+            "decide": {"type": "synthesize", "text": text, **chosen},
+            "vote": {"type": "vote", "position": "support"},
+            "explore": {"direction": chosen["choice"], "findings": [finding], **chosen},
+            "collide": {"action": "pass"},
+        }
+        return answers.get(kind, {})
+
+    return respond
+
+
+def hold(home: Path, protocol: str, respond: Answering, topic: str = CLINIC, **options: Any) -> Any:
+    # Functions of their own: one function is one mind.
+    seats: dict[str, Any] = {name: partial(respond) for name in ("ada", "bob", "cy")}
+
+    async def run() -> Any:
+        environ = {"MOOT_HOME": str(home), "HOME": str(home), "MOOT_LEDGER": "memory:"}
+        async with Moot(environ=environ) as moot:
+            return await moot.hold(topic, protocol=protocol, seats=seats, **options)
+
+    return asyncio.run(run())
+
+
+POSITIONS: Final = {
+    "persona": "position",
+    "debate": "propose",
+    "advisory": "propose",
+    "consensus": "propose",
+    "swarm": "explore",
+}
+SETTINGS: Final = {"swarm": {"max_rounds": 2}}
+
+
+@pytest.mark.parametrize("protocol", ["debate", "advisory", "consensus", "persona"])
+def test_the_live_failures_never_decide_yes(tmp_path: Path, protocol: str) -> None:
+    """Q-2: three texts for Postgres and three times the label yes were "yes", unanimously."""
+    decision = hold(tmp_path, protocol, speak(lambda _: {"choice": "yes"}))
+    assert decision.choice == ""
+    assert decision.short_choice.strip(".").casefold() != "yes"
+    assert decision.lost == ()
+
+
+@pytest.mark.parametrize("protocol", POSITIONS)
+def test_a_seat_that_says_yes_is_asked_which_and_then_counts(tmp_path: Path, protocol: str) -> None:
+    """Q-2, Q-6: the same seats, asked back by what is listed."""
+    asked: list[str] = []
+
+    def choose(brief: Brief) -> dict[str, str]:
+        if brief.form.kind != POSITIONS[protocol] or brief.again:
+            asked.extend(["back"] * bool(brief.again))
+            return {"choice": "Postgres"}
+        return {"choice": "yes"}
+
+    decision = hold(tmp_path, protocol, speak(choose), settings=SETTINGS.get(protocol, {}), seed=3)
+    assert len(asked) >= 3 - (protocol == "advisory") * 2
+    assert decision.frame == Frame(kind="choice", answers=("Postgres", "document database"))
+    assert "yes" not in decision.short_choice.casefold()
+    if protocol != "swarm":
+        assert decision.choice == "Postgres"
+
+
+@pytest.mark.parametrize("protocol", POSITIONS)
+@pytest.mark.parametrize(
+    ("topic", "listed"),
+    [(CLINIC, LISTED), ("Should we ship?", ["yes", "no", "none of these"])],
+    ids=["choice", "yes_no"],
+)
+def test_every_blind_position_has_the_answers_as_a_list(
+    tmp_path: Path, protocol: str, topic: str, listed: list[str]
+) -> None:
+    """Q-2: as an enum where a provider has schemas, with an answer of one's own beside it."""
+    schemas: list[Any] = []
+
+    def choose(brief: Brief) -> dict[str, str]:
+        if brief.form.kind == POSITIONS[protocol]:
+            schemas.append(build_wire_schema(brief.schema)["properties"])
+        return {"choice": listed[0]}
+
+    hold(tmp_path, protocol, speak(choose), topic, settings=SETTINGS.get(protocol, {}))
+    # A swarm's answers are its directions, in words of its own, but where the question names them.
+    if protocol == "swarm" and topic != CLINIC:
+        assert all("enum" not in each.get("choice", {}) for each in schemas)
+        return
+    first = schemas[0]
+    assert sorted(first["choice"]["enum"]) == sorted(listed)
+    assert first["choice"].keys() == {"type", "enum"}
+    assert first["own"]["type"] == "string"
+
+
+@pytest.mark.parametrize("protocol", ["debate", "consensus", "persona"])
+def test_none_of_these_is_an_answer_in_words_of_ones_own(tmp_path: Path, protocol: str) -> None:
+    """Q-2, Q-9: the list is open, and what all have instead is decided."""
+    chosen = {"choice": "none of these", "own": "two steps"}
+    decision = hold(tmp_path, protocol, speak(lambda _: chosen, "First a file, later Postgres."))
+    assert decision.choice == "two steps"
+    assert decision.lost == ()
+
+
+def test_another_spelling_is_asked_about_once_and_then_stands(tmp_path: Path) -> None:
+    """Q-2, Q-5: what names none of the listed answers is asked back; said twice, it is an answer of its own."""
+    kinds: list[tuple[str, int]] = []
+
+    def choose(brief: Brief) -> dict[str, str]:
+        if brief.form.kind == "propose":
+            kinds.append((brief.seat.id, brief.again))
+        return {"choice": "SQLite"}
+
+    decision = hold(tmp_path, "debate", speak(choose, "A file is enough."))
+    assert sorted(kinds) == [(name, again) for name in ("ada", "bob", "cy") for again in (0, 1)]
+    assert decision.choice == "SQLite"
+    assert decision.uncounted == ()
+
+
+def test_without_a_frame_a_session_runs_as_it_is_asked(tmp_path: Path) -> None:
+    decision = hold(tmp_path, "debate", speak(lambda _: {"choice": "yes"}), frame="off")
+    assert decision.frame is None
+    assert decision.choice == "yes"
+    as_open = hold(tmp_path, "debate", speak(lambda _: {"choice": "yes"}), kind="open")
+    assert as_open.frame == Frame(kind="open", made_by="opener")
+    with pytest.raises(BadSetting, match="frame=off leaves the frame out"):
+        hold(tmp_path, "debate", speak(lambda _: {}), kind="open", frame="off")
+
+
+DRY: Final = ("--seat", "ada=mailbox", "--seat", "bob=mailbox", "--dry-run")
+
+
+def test_the_dry_run_shows_the_frame_and_records_nothing(cli: Cli) -> None:
+    shown = cli("run", CLINIC, *DRY).out
+    assert (
+        "choice: Postgres / document database · none of these "
+        "(listed by Moot, from the words of the question)" in shown
+    )
+    chinese = cli("run", "小诊所用 Postgres 还是文档数据库？", *DRY).out
+    assert "选择：Postgres / 文档数据库 · 都不是（按问题的用词列出）" in chinese
+    opened = cli.json("run", CLINIC, *DRY)["opened"]
+    assert opened["frame"] == {"kind": "choice", "answers": ["Postgres", "document database"]}
+    assert "frame" not in cli.json("run", CLINIC, *DRY, "--frame", "off")["opened"]
+    given = cli.json("run", CLINIC, *DRY, "--option", "A", "--option", "B")["opened"]
+    assert given["frame"] == {"kind": "choice", "answers": ["A", "B"], "made_by": "opener"}
+    refused = cli("run", "Which database?", *DRY, "--kind", "choice", code=2)
+    assert "--option A --option B" in refused.err
+
+
+def test_the_frame_stands_in_the_opening_and_in_the_record(cli: Cli) -> None:
+    words = ("--seat", "ada=mailbox", "--seat", "bob=mailbox", "--protocol", "debate")
+    cli("run", CLINIC, *words, "--session", "s", code=3)
+    opening = facts(record(cli))[0]
+    assert opening["frame"] == {"kind": "choice", "answers": ["Postgres", "document database"]}
+    assert opening["subject"]["options"] == ["Postgres", "document database"]
+    line = "choice: Postgres / document database · none of these (listed by Moot"
+    assert line in cli("show", "s").out
+    assert line in cli("export", "s", "minutes").out
+    assert cli.json("show", "s")["frame"]["answers"] == ["Postgres", "document database"]
+
+
+def test_callers_read_and_give_the_frame(wire: ApiModel) -> None:
+    """Q-1, D-5"""
+    session = wire.open("ada", "bob", topic=CLINIC)
+    frame = wire.read(session)["frame"]
+    assert frame == {
+        "kind": "choice",
+        "answers": ["Postgres", "document database"],
+        "madeBy": "moot",
+    }
+    free = wire.open("ada", "bob", topic=CLINIC, frame="off")
+    assert wire.read(free).get("frame") is None
+    number = wire.open("ada", "bob", topic="Desks", kind="number")
+    assert wire.read(number)["frame"]["madeBy"] == "opener"
+    with pytest.raises(MootError):
+        wire.open("ada", "bob", topic="Which database?", kind="choice")
+
+
+@pytest.mark.parametrize(
+    ("typed", "frame"),
+    [
+        ([""], {"kind": "choice", "answers": ["Postgres", "document database"]}),
+        (
+            ["SQLite", "SQLite / files"],
+            {"kind": "choice", "answers": ["SQLite", "files"], "made_by": "opener"},
+        ),
+        (["open"], {"kind": "open", "made_by": "opener"}),
+    ],
+    ids=["enter", "other", "open"],
+)
+def test_a_person_at_the_terminal_sees_the_answers_and_may_change_them(
+    cli: Cli, typed: Sequence[str], frame: dict[str, object]
+) -> None:
+    """Q-1: Enter takes them."""
+    words = ("--seat", "ada=mailbox", "--seat", "bob=mailbox", "--session", "s")
+    with Terminal(cli, "run", CLINIC, *words) as terminal:
+        terminal.wait_for("choice: Postgres / document database")
+        for line in typed:
+            terminal.type(f"{line}\n")
+        assert terminal.ended() == 3
+    assert facts(record(cli))[0]["frame"] == frame
