@@ -89,12 +89,15 @@ def test_a_seat_that_says_yes_is_asked_which_and_then_counts(tmp_path: Path, pro
     asked: list[str] = []
 
     def choose(brief: Brief) -> dict[str, str]:
-        if brief.form.kind != POSITIONS[protocol] or brief.again:
-            asked.extend(["back"] * bool(brief.again))
-            return {"choice": "Postgres"}
-        return {"choice": "yes"}
+        return {"choice": "yes" if brief.form.kind == POSITIONS[protocol] else "Postgres"}
 
-    decision = hold(tmp_path, protocol, speak(choose), settings=SETTINGS.get(protocol, {}), seed=3)
+    def respond(brief: Brief) -> object:
+        if brief.form.kind != "which":
+            return speak(choose)(brief)
+        asked.append(brief.seat.id)
+        return "Postgres"
+
+    decision = hold(tmp_path, protocol, respond, settings=SETTINGS.get(protocol, {}), seed=3)
     assert len(asked) >= 3 - (protocol == "advisory") * 2
     assert decision.frame == Frame(kind="choice", answers=("Postgres", "document database"))
     assert "yes" not in decision.short_choice.casefold()
@@ -127,30 +130,37 @@ def test_every_blind_position_has_the_answers_as_a_list(
     first = schemas[0]
     assert sorted(first["choice"]["enum"]) == sorted(listed)
     assert first["choice"].keys() == {"type", "enum"}
-    assert first["own"]["type"] == "string"
+    assert first["ownChoice" if protocol == "swarm" else "own_choice"]["type"] == "string"
 
 
 @pytest.mark.parametrize("protocol", ["debate", "consensus", "persona"])
 def test_none_of_these_is_an_answer_in_words_of_ones_own(tmp_path: Path, protocol: str) -> None:
     """Q-2, Q-9: the list is open, and what all have instead is decided."""
-    chosen = {"choice": "none of these", "own": "two steps"}
+    chosen = {"choice": "none of these", "own_choice": "two steps"}
     decision = hold(tmp_path, protocol, speak(lambda _: chosen, "First a file, later Postgres."))
     assert decision.choice == "two steps"
     assert decision.lost == ()
 
 
-def test_another_spelling_is_asked_about_once_and_then_stands(tmp_path: Path) -> None:
-    """Q-2, Q-5: what names none of the listed answers is asked back; said twice, it is an answer of its own."""
-    kinds: list[tuple[str, int]] = []
+@pytest.mark.parametrize(
+    ("meant", "decided"),
+    [("none of these", "SQLite"), ("unclear", "SQLite"), ("Postgres", "Postgres")],
+)
+def test_another_answer_is_asked_about_once_and_then_stands(
+    tmp_path: Path, meant: str, decided: str
+) -> None:
+    """Q-2, Q-5: what names none of the listed answers is asked back; who means none of them has an answer of its own."""
+    asked: list[str] = []
 
-    def choose(brief: Brief) -> dict[str, str]:
-        if brief.form.kind == "propose":
-            kinds.append((brief.seat.id, brief.again))
-        return {"choice": "SQLite"}
+    def respond(brief: Brief) -> object:
+        if brief.form.kind != "which":
+            return speak(lambda _: {"choice": "SQLite"}, "A file is enough.")(brief)
+        asked.append(brief.seat.id)
+        return meant
 
-    decision = hold(tmp_path, "debate", speak(choose, "A file is enough."))
-    assert sorted(kinds) == [(name, again) for name in ("ada", "bob", "cy") for again in (0, 1)]
-    assert decision.choice == "SQLite"
+    decision = hold(tmp_path, "debate", respond)
+    assert sorted(asked) == ["ada", "bob", "cy"]
+    assert decision.choice == decided
     assert decision.uncounted == ()
 
 

@@ -85,18 +85,34 @@ def test_the_alternatives_are_named_and_the_second_answer_counts(
     """Q-6: asked back in one line, by what the question names; functions hear it as every other seat does."""
     heard: list[str] = []
 
-    def choose(brief: Brief) -> str:
-        if "Which one: PostgreSQL or MySQL?" not in brief.own:
-            return "yes"
+    def respond(brief: Brief) -> object:
+        if brief.form.kind != "which":
+            return answer_by_kind(lambda _: "yes", "It runs already.")(brief)
         heard.append(brief.own)
         return "MySQL"
 
-    decision = hold(tmp_path, protocol, answer_by_kind(choose, "MySQL runs already."))
+    decision = hold(tmp_path, protocol, respond)
     assert decision.choice == "MySQL"
     assert decision.uncounted == ()
-    last = heard[0].splitlines()[-1]
-    assert '"yes"' in last
-    assert len(last) < 200
+    asked = heard[0]
+    assert "yes" in asked
+    assert "PostgreSQL" in asked
+    assert "none of these" in asked
+    assert len(asked) < 350
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_who_means_none_of_the_alternatives_says_so(tmp_path: Path, protocol: str) -> None:
+    """Q-2: the list that is asked about is open as well."""
+
+    def respond(brief: Brief) -> object:
+        if brief.form.kind == "which":
+            return "none of these"
+        return answer_by_kind(lambda _: "yes", "A file is enough for us.")(brief)
+
+    decision = hold(tmp_path, protocol, respond)
+    assert decision.choice == "none of these"
+    assert decision.uncounted == ()
 
 
 @pytest.mark.parametrize(
@@ -123,7 +139,7 @@ def test_a_seat_that_fails_when_it_is_asked_back_keeps_its_first_answer(tmp_path
     """Q-7: guards ask, they never drop."""
 
     def respond(brief: Brief) -> object:
-        if "Which one" in brief.own:
+        if brief.form.kind == "which":
             raise RuntimeError("gone")
         return answer_by_kind(lambda _: "yes", "PostgreSQL has what we need.")(brief)
 

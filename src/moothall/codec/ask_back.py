@@ -4,19 +4,23 @@ It quotes the reply, names the choices in the opposite order of the first ask, a
 again, and the seat decides nothing anew. What it says is settled, and its first reply is read again by that.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from moothall.codec.field_values import show_value
+from moothall.codec.non_answers import find_answer_text, find_unlisted_answer
 from moothall.codec.schemas import allow_line, allow_values, turn_list
 from moothall.domain.effects import AnswerForm, Brief, keep_answer, no_fault
-from moothall.domain.facts import MEANT, Reply
+from moothall.domain.facts import MEANT, Language, Reply
+from moothall.domain.person import Answers, PersonAsk
 from moothall.domain.safe_text import compile_late, quote_lines
 from moothall.domain.seeded_random import model_seed
 from moothall.domain.text.signs import fold_text
 from moothall.errors import UnclearChoice
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
+from moothall.reports import person_steps
 
 WHICH: Final = "which"
 """The kind of ask."""
@@ -49,6 +53,7 @@ def build_small_ask(brief: Brief, unclear: UnclearChoice) -> Brief:
         reply=quote_lines(_cut_middle(unclear.words)), choices=prompt.between_choices.join(choices)
     )
     fields = {"words": allow_line(MAX_QUOTED), "meant": allow_values(choices)}
+    person = partial(_ask_person, brief.language, choices, own)
     schema = {
         "type": "object",
         "properties": fields,
@@ -60,6 +65,7 @@ def build_small_ask(brief: Brief, unclear: UnclearChoice) -> Brief:
         form=MEANT_FORM,
         own=own,
         schema=schema,
+        person=person,
         hints={"words": prompt.which_words, "meant": prompt.one_of_these},
         again=brief.again + 1,
     )
@@ -74,9 +80,32 @@ def _strip_brief(brief: Brief) -> Brief:
         fills={},
         normalize=keep_answer,
         options=(),
-        which_one="",
+        alternatives=(),
     )
     return replace(unruled, system="", shared="", own="", probe="", tools=None, pictures=())
+
+
+def _ask_person(language: Language, choices: tuple[str, ...], intro: str) -> PersonAsk:
+    def build(answers: Answers) -> Mapping[str, object]:
+        return {"meant": person_steps.read_choice(answers)}
+
+    step = person_steps.ask_choice(language, choices)
+    return PersonAsk(steps=(step,), intro=intro, build=build)
+
+
+def find_unlisted_choice(brief: Brief, said: object) -> UnclearChoice | None:
+    """Return what is not plain in an answer that names none of the listed ones; None for any other answer (Q-2)."""
+    label = find_unlisted_answer(brief, said)
+    if not label:
+        return None
+    prompt = PARTICIPANT_PROMPT[brief.language]
+    choices = brief.alternatives
+    if brief.is_open:
+        choices = (*choices, prompt.none_of_these)
+    text = find_answer_text(said)
+    words = text if label in text else f"{label}\n{text}".strip()
+    fault = f"choice: expected one of: {', '.join(choices)} (given: {show_value(label)})"
+    return UnclearChoice(fault, field="choice", choices=choices, words=words, raw=label)
 
 
 def settle_choice(

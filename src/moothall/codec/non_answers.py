@@ -14,11 +14,11 @@ from moothall.codec.choices import POSITIONS, build_choices
 from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
 from moothall.codec.stated import find_other_side
 from moothall.domain.effects import AnswerRules, Brief, Schema
-from moothall.domain.frame import is_either_or, is_none_of_these, is_yes_or_no
+from moothall.domain.frame import is_none_of_these, is_yes_or_no
 from moothall.domain.person import PersonChoice
 from moothall.domain.safe_text import FENCE, MARKS, compile_late, drop_mark
 from moothall.domain.text.signs import fold_text
-from moothall.domain.topic import MAX_LABEL_LENGTH, extract_choice, normalize_label
+from moothall.domain.topic import MAX_LABEL_LENGTH, drop_choice, extract_choice, normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import AnswerRefused, BadAnswer, UnclearChoice
 
@@ -345,25 +345,27 @@ _ANSWERING: Final = frozenset({"propose", "synthesize"})
 """The types of contribution that answer the question; the others are about an earlier line."""
 
 
-def find_yes_or_no(rules: AnswerRules, said: object) -> str:
-    """Return the yes or no that is no answer to the question, as it was said; "" for any other answer (Q-2)."""
-    if not rules.which_one or getattr(said, "type", "propose") not in _ANSWERING:
+def find_unlisted_answer(rules: AnswerRules, said: object) -> str:
+    """Return what was answered where it is none of the listed answers, such as yes or no; "" for any other answer (Q-2)."""
+    if not rules.alternatives or getattr(said, "type", "propose") not in _ANSWERING:
         return ""
     choice, content = getattr(said, "choice", None), getattr(said, "content", "")
     label = choice or extract_choice(content)
     if not label and choice is not None:
-        decided = getattr(said, "decision", None)
-        label = str(getattr(said, "text", "") or getattr(said, "position", ""))
-        label = label or str(getattr(decided, "text", ""))
+        label = find_answer_text(said)
     if len(label) > MAX_LABEL_LENGTH:
         return ""
-    if _is_unlisted(rules, said) or (is_yes_or_no(label) and _asks_which(rules.options)):
+    if is_yes_or_no(label) or _is_unlisted(rules, said):
         return label
     return ""
 
 
-def _asks_which(options: tuple[str, ...]) -> bool:
-    return not options or is_either_or(options)
+def find_answer_text(said: object) -> str:
+    """Return the text of an answer to the question, beside its label."""
+    decided = getattr(said, "decision", None)
+    texts = [getattr(said, name, "") for name in ("text", "position", "content")]
+    texts.append(getattr(decided, "text", ""))
+    return next((str(each) for each in texts if each), "")
 
 
 def _is_unlisted(rules: AnswerRules, said: object) -> bool:
@@ -378,6 +380,14 @@ def _is_unlisted(rules: AnswerRules, said: object) -> bool:
         return False
     is_listed = normalize_label(choice) in map(normalize_label, rules.options)
     return not is_listed and not is_none_of_these(choice) and not hasattr(said, "decision")
+
+
+def name_choice(said: T, choice: str) -> T:
+    """Return an answer with this choice: in its field, else in the line of its text that is the label of one."""
+    if hasattr(said, "choice"):
+        return replace(said, choice=choice)  # type: ignore[type-var]  # a shape is a dataclass
+    content = f"{drop_choice(getattr(said, 'content', ''))}\n[CHOICE] {choice}"
+    return replace(said, content=content)  # type: ignore[type-var]
 
 
 def drop_choice_label(said: T) -> T:

@@ -75,18 +75,14 @@ class StateAsk(Generic[S]):
         return self.listed if self.options else ()
 
     @property
-    def which_one(self) -> str:
-        return build_which_one(self.state)
+    def alternatives(self) -> tuple[str, ...]:
+        return list_alternatives(self.state)
 
 
-def build_which_one(state: ProtocolState) -> str:
-    """Return what is put to a seat that answers yes where the answers are others; "" where yes is an answer (Q-2)."""
-    opened = state.opened
-    answers = opened.subject.options
-    if not is_either_or(answers):
-        return ""
-    words = PARTICIPANT_PROMPT[opened.language]
-    return words.which_one.format(names=words.or_one.join(answers))
+def list_alternatives(state: ProtocolState) -> tuple[str, ...]:
+    """Return the listed answers of a question that neither yes nor no answers; none of any other (Q-2)."""
+    answers = state.opened.subject.options
+    return answers if is_either_or(answers) else ()
 
 
 def is_open_list(state: ProtocolState) -> bool:

@@ -185,8 +185,8 @@ class AnswerRules:
     is_open: bool = False
     """Whether its `choice` may be none of the options, in words of its own."""
 
-    which_one: str = ""
-    """The question that is put once to a seat whose answer names none of those that are listed; "" where they need not be named."""
+    alternatives: tuple[str, ...] = ()
+    """The listed answers, where yes is none: a seat whose answer names none of them is asked once which one it means (Q-2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

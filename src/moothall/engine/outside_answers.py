@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from moothall import errors
 from moothall.codec.answers import Reading, build_reply, parse_answer, read_answer
-from moothall.codec.non_answers import drop_choice_label, find_yes_or_no
+from moothall.codec.non_answers import drop_choice_label, find_unlisted_answer
 from moothall.codec.person_asks import interpret_plain_text
 from moothall.domain import facts
 from moothall.domain.budget import FREE
@@ -21,6 +21,7 @@ from moothall.domain.session_state import PendingAsk
 from moothall.engine.sessions import Sessions
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 
 MAX_REASON_LENGTH = 2_000
 
@@ -223,12 +224,13 @@ class OutsideAnswers(Sessions):
                     return None
                 rules = before.snapshot.build_answer_rules(ask)
                 fact = _build_reply(rules, ask, raw, key, via)
-                label = find_yes_or_no(rules, fact.said)
+                label = find_unlisted_answer(rules, fact.said)
                 if label and ask.id not in snapshot.session_state.asked_back:
                     asked = facts.AnswerAskedBack(ask=ask.id, seat=ask.seat, said=label)
                     noted, written = self._writer.write(snapshot, self.context.clock.now(), asked)
                     if await self._commit(noted, [written]):
-                        raise errors.BadAnswer(_explain_which_one(rules, label))
+                        language = snapshot.session_state.opened.language
+                        raise errors.BadAnswer(_explain_which_one(rules, label, language))
                     continue
                 if is_yes_or_no(label):
                     fact = _leave_uncounted(fact, label)
@@ -335,8 +337,10 @@ def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) 
     )
 
 
-def _explain_which_one(rules: AnswerRules, label: str) -> str:
-    return f"{rules.which_one} {label!r} names none of them; what is sent next is recorded as it is"
+def _explain_which_one(rules: AnswerRules, label: str, language: facts.Language) -> str:
+    words = PARTICIPANT_PROMPT[language]
+    asked = words.which_one.format(names=words.or_one.join(rules.alternatives))
+    return f"{asked} {label!r} names none of them; what is sent next is recorded as it is"
 
 
 def _leave_uncounted(fact: facts.Reply, label: str) -> facts.Reply:

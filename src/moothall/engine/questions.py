@@ -4,24 +4,26 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from moothall.codec.answers import build_reply, read_answer
-from moothall.codec.ask_back import build_meant_note, build_small_ask, settle_choice
-from moothall.codec.non_answers import drop_choice_label, find_yes_or_no
+from moothall.codec.ask_back import (
+    build_meant_note,
+    build_small_ask,
+    find_unlisted_choice,
+    settle_choice,
+)
+from moothall.codec.non_answers import drop_choice_label, name_choice
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import find_cause, state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import ASKED_BACK, UNCOUNTED, Fact, Loss, SeatLost, ToolUsed
-from moothall.domain.frame import is_yes_or_no
+from moothall.domain.frame import is_none_of_these, is_yes_or_no
 from moothall.domain.ids import AskId
 from moothall.domain.roster import parse_kind
-from moothall.domain.safe_text import one_line
 from moothall.engine.context import EngineContext, SeatWaiting, TextDelta
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.errors import BadAnswer, MootError, UnclearChoice
-from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.ports.participant import (
     ASKED_IN,
     ON_METER,
@@ -181,7 +183,7 @@ class Questions:
                     or response.reason not in BROKEN
                     or pauses.look() == before
                 ):
-                    return await _ask_which_one(brief, participant, response, on_text)
+                    return await _ask_which_one(brief, participant, response)
                 self.count_retry()
                 if brief.tools is not None and uses:
                     brief = replace(
@@ -283,43 +285,28 @@ def _drop_text(text: str) -> None:
     """Show nothing: what was said stands there already."""
 
 
-async def _ask_which_one(
-    brief: Brief, participant: Participant, first: Response, on_text: Callable[[str], None]
-) -> Response:
-    """Ask once more a seat that answers yes where the question names two things (Q-2); what it says then is its answer."""
-    said = find_yes_or_no(brief, first.said) if isinstance(first, Answer) else ""
-    if not said or not isinstance(first, Answer):
+async def _ask_which_one(brief: Brief, participant: Participant, first: Response) -> Response:
+    """Ask a seat whose answer is none of the listed ones, such as yes, which one it means (Q-2, Q-6).
+
+    Nothing is dropped: other words than the listed ones stay an answer of its own, and a yes that stays one is recorded, without
+    counting.
+    """
+    unclear = find_unlisted_choice(brief, first.said) if isinstance(first, Answer) else None
+    if unclear is None or not isinstance(first, Answer):
         return first
-    try:
-        second: Response = await participant.respond(build_ask_back(brief, said), on_text)
-    except Exception as error:  # noqa: BLE001 - the first answer stands, whatever the code of a participant does
-        second = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
-    usage = first.usage + second.usage
-    repeated = find_yes_or_no(brief, second.said) if isinstance(second, Answer) else said
-    # Other words than the listed ones, said twice, are an answer of the seat's own.
-    if not is_yes_or_no(repeated) and (isinstance(second, Answer) or not is_yes_or_no(said)):
-        repeated = ""
-    if not isinstance(second, Answer) and not repeated:
-        return replace(first, usage=usage)
-    if isinstance(second, Answer) and not repeated:
-        notes = (*second.corrections, f"{ASKED_BACK} {said!r}")
-        return replace(second, usage=usage, corrections=notes)
-    # Nothing is dropped: the answer is recorded with its words, and its label counts for nothing.
-    last = second if isinstance(second, Answer) else first
-    notes = (*last.corrections, f"{UNCOUNTED} {repeated!r}")
-    return replace(last, said=drop_choice_label(last.said), usage=usage, corrections=notes)
+    said = str(unclear.raw)
+    meant, cost = await _put_small_ask(brief, participant, unclear)
+    first = replace(first, usage=first.usage + cost)
+    is_bare = is_yes_or_no(said)
+    if isinstance(meant, str) and (is_bare or not is_none_of_these(meant)):
+        return _settle(first, name_choice(first.said, meant), build_meant_note(unclear, meant))
+    if is_bare:
+        return _settle(first, drop_choice_label(first.said), f"{UNCOUNTED} {said!r}")
+    return _settle(first, first.said, f"{ASKED_BACK} {said!r}")
 
 
-def build_ask_back(brief: Brief, said: str) -> Brief:
-    """Return a brief that asks which one of the things is meant that the question names."""
-    words = PARTICIPANT_PROMPT[brief.language]
-    line = words.asked_back.format(said=f'"{one_line(said)}"', which_one=brief.which_one)
-    person = brief.person
-    if person is not None:
-        shown = person()
-        person = partial(replace, shown, intro="\n".join(filter(None, (shown.intro, line))))
-    own = "\n\n".join(filter(None, (brief.own, line)))
-    return replace(brief, own=own, person=person, again=brief.again + 1)
+def _settle(answer: Answer, said: object, note: str) -> Answer:
+    return replace(answer, said=said, corrections=(*answer.corrections, note))
 
 
 def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Response) -> Fact:

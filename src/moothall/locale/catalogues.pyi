@@ -534,7 +534,6 @@ class ParticipantPromptText(Texts):
     between_choices: str
     one_of_these: str
     which_words: str
-    asked_back: str
     look_up: str
     looked_up: str
     look_up_failed: str

@@ -118,7 +118,7 @@ def _build_rules(asked: MeetingAsk) -> AnswerRules:
         normalize=partial(drop_unknown_references, asked.state),
         options=asked.state.opened.subject.options,
         is_open=asked.is_open,
-        which_one=asked.which_one,
+        alternatives=asked.alternatives,
         person=partial(build_person_ask, asked),
     )
 

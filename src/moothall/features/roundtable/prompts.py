@@ -4,7 +4,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moothall.domain.answer_table import ask_for_replies, build_which_one, quote_open_inputs
+from moothall.domain.answer_table import (
+    ask_for_replies,
+    is_open_list,
+    list_alternatives,
+    quote_open_inputs,
+)
 from moothall.domain.topic import drop_choice
 from moothall.features.roundtable.facts import (
     MODERATOR,
@@ -155,7 +160,8 @@ MAX_QUESTIONS: Final = 3
 def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
     return AnswerRules(
         form=FORMS[ask.kind],
-        which_one=build_which_one(state),
+        is_open=is_open_list(state),
+        alternatives=list_alternatives(state),
         person=partial(build_person_ask, state, ask),
     )
 

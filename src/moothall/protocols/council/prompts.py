@@ -79,7 +79,7 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
         normalize=partial(normalize_contribution, variant, state, ask.seat),
         options=state.opened.subject.options,
         is_open=asked.is_open,
-        which_one=asked.which_one,
+        alternatives=asked.alternatives,
         person=partial(build_person_ask, asked),
     )
 

@@ -82,7 +82,7 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
         fault=partial(_find_fault, state, ask),
         options=asked.options,
         is_open=asked.is_open,
-        which_one=asked.which_one,
+        alternatives=asked.alternatives,
         person=person,
     )
 
