@@ -246,3 +246,25 @@ def test_a_person_at_the_terminal_sees_the_answers_and_may_change_them(
             terminal.type(f"{line}\n")
         assert terminal.ended() == 3
     assert facts(record(cli))[0]["frame"] == frame
+
+
+@pytest.mark.parametrize(
+    ("topic", "options", "is_shown"),
+    [
+        (CLINIC, {}, False),
+        (CLINIC, {"chance": True}, True),
+        ("Will Postgres be in use by May?", {}, True),
+        ("How should a small clinic keep its records?", {}, False),
+        ("How should a small clinic keep its records?", {"chance": True}, True),
+        ("Records", {"kind": "open", "chance": True}, False),
+        (CLINIC, {"frame": "off"}, True),
+    ],
+)
+def test_the_kind_of_question_says_whether_people_read_a_chance(
+    tmp_path: Path, topic: str, options: dict[str, Any], is_shown: bool
+) -> None:
+    """Q-10: it is kept all the same."""
+    chosen = "yes" if topic.startswith("Will") else "Postgres"
+    decision = hold(tmp_path, "debate", speak(lambda _: {"choice": chosen}), topic, **options)
+    assert decision.confidence is not None
+    assert decision.chance_hidden is not is_shown

@@ -145,10 +145,10 @@ def test_two_seats_say_it_with_their_first_bids_and_only_there(tmp_path: Path) -
 
 
 def test_where_there_are_options_a_choice_is_one_of_them(tmp_path: Path) -> None:
-    """D-15, M-2, Q-2: read kindly (a letter, a sentence that names one); what names none is an answer of its own."""
+    """D-15, M-2, Q-2: read kindly (a letter, a choice with its reason); what names none is an answer of its own."""
     seats = {
         "ada": persona("B. PostgreSQL"),
-        "bob": persona("I would take sqlite here."),
+        "bob": persona("sqlite, because it is small"),
         "cem": persona("数据库"),
     }
     case = Case(

@@ -136,7 +136,9 @@ async def hold_demos(moot: Moot) -> None:
 
 
 async def open_debate(rpc: Rpc, *seats: str) -> str:
-    opened = await rpc("cstp.openDeliberation", topic="Which one?", participants=list(seats))
+    opened = await rpc(
+        "cstp.openDeliberation", topic="Which one?", participants=list(seats), chance=True
+    )
     session = str(opened["deliberationId"])
     while (await rpc("moot.getEntries", sessionId=session))["head"] < 2:
         pass

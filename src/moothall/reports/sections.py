@@ -179,10 +179,17 @@ def start_decision(timeline: SessionTimeline) -> Decision:
 
 
 def find_question_kind(opened: facts.Opened) -> QuestionKind | None:
-    """Return what kind of question a session is about; None where that was not plain."""
-    if opened.frame is None:
+    """Return what kind of question a session is about; None where that was not plain.
+
+    Nor is it plain where Moot alone calls it open, and its opener asks how likely the decision is right.
+    """
+    frame = opened.frame
+    if frame is None:
         return None
-    return opened.frame.kind
+    is_guessed = frame.kind == "open" and frame.made_by == "moot"
+    if is_guessed and opened.chance:
+        return None
+    return frame.kind
 
 
 def _shows_chance(timeline: SessionTimeline) -> bool:

@@ -156,8 +156,7 @@ class Contribution:
     to_user: InputReplies = ()
     """synthesize, vote: what you answer to each of the user's later words."""
     own_choice: Short = ""
-    """Your own answer in one to five words, where the choice is none of the listed ones, or you vote for none that is there; it
-    becomes the choice."""
+    """Your own answer in one to five words, where you take none that is there."""
 
 
 @add_kind(SHARED_KINDS, "council.contributed")
