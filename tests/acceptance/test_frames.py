@@ -11,7 +11,7 @@ from tests.acceptance.doors import Cli, Terminal, facts, record
 from tests.support.wire import ApiModel, serve_within
 
 from moothall.app.moot import Moot
-from moothall.codec.schemas import build_wire_schema
+from moothall.codec.schemas import build_user_prompt, build_wire_schema
 from moothall.domain.effects import Brief
 from moothall.domain.topic import Frame
 from moothall.errors import BadSetting, MootError
@@ -162,6 +162,59 @@ def test_another_answer_is_asked_about_once_and_then_stands(
     assert sorted(asked) == ["ada", "bob", "cy"]
     assert decision.choice == decided
     assert decision.uncounted == ()
+
+
+@pytest.mark.parametrize(
+    ("topic", "language"),
+    [(CLINIC, "en"), ("小诊所用 Postgres 还是文档数据库？", "zh")],
+)
+def test_the_question_which_one_is_small_and_offers_none_of_these(
+    tmp_path: Path, topic: str, language: str
+) -> None:
+    """Q-6: at most 350 characters beyond the quotation, never the whole prompt again."""
+    asked: list[Brief] = []
+
+    def respond(brief: Brief) -> object:
+        if brief.form.kind != "which":
+            return speak(lambda _: {"choice": "yes"})(brief)
+        asked.append(brief)
+        return "Postgres"
+
+    decision = hold(tmp_path, "debate", respond, topic, language=language)
+    assert decision.choice == "Postgres"
+    small = asked[0]
+    shown = f"{small.system}{build_user_prompt(small)}"
+    assert FOR_POSTGRES in shown
+    assert len(shown) - len(FOR_POSTGRES) <= 350
+    assert small.schema is not None
+    offered = set(small.schema["properties"]["meant"]["enum"])
+    assert {"Postgres", "none of these" if language == "en" else "都不是"} < offered
+
+
+@pytest.mark.parametrize(
+    ("topic", "none", "language"),
+    [(CLINIC, "none of these", "en"), ("小诊所用 Postgres 还是文档数据库？", "都不是", "zh")],
+)
+def test_votes_offer_what_positions_do_and_what_a_candidate_names_instead(
+    tmp_path: Path, topic: str, none: str, language: str
+) -> None:
+    """Q-2, Q-9: one list and one field for an answer of one's own."""
+    votes: list[Any] = []
+
+    def respond(brief: Brief) -> object:
+        own = {"choice": none, "own_choice": "two steps"}
+        if brief.form.kind == "vote":
+            votes.append(build_wire_schema(brief.schema)["properties"])
+            return {"type": "vote", **own}
+        if brief.seat.id == "ada":
+            return speak(lambda _: own, "First a file.")(brief)
+        return speak(lambda _: {"choice": "Postgres"})(brief)
+
+    settings = {"debate": "always"}
+    decision = hold(tmp_path, "debate", respond, topic, language=language, settings=settings)
+    assert {"Postgres", "two steps", none, "abstain"} <= set(votes[0]["choice"]["enum"])
+    assert "own_choice" in votes[0]
+    assert decision.choice == "two steps"
 
 
 def test_without_a_frame_a_session_runs_as_it_is_asked(tmp_path: Path) -> None:

@@ -309,6 +309,7 @@ SUBJECT: dict[str, Any] = {
     "memory": False,
     "check": True,
 }
+FRAME: dict[str, Any] = {"kind": "open", "frame": "auto"}
 LIMITS: dict[str, Any] = {"tokens": 100_000, "money": 1.5, "time": "10m"}
 TOOLS: dict[str, Any] = {"tools": "auto", "toolCalls": 3, "toolBudget": {"seat.calls": 9}}
 CONSULT: dict[str, Any] = {
@@ -320,6 +321,7 @@ CONSULT: dict[str, Any] = {
 }
 PLANNED: dict[str, Any] = {
     **SUBJECT,
+    **FRAME,
     **LIMITS,
     **CONSULT,
     **TOOLS,
@@ -369,6 +371,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.conferenceMinutes": CONFERENCE,
     "cstp.openDeliberation": {
         **HSM,
+        "kind": "choice",
+        "frame": "auto",
         **LIMITS,
         **TOOLS,
         **CONSULT,
@@ -527,6 +531,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "files": [],
         **TOOLS,
         **SUBJECT,
+        **FRAME,
         **LIMITS,
         **dict.fromkeys(CONSULT),
         "idempotencyKey": "swarm",
@@ -633,7 +638,7 @@ ORDER = (
 )
 """What others rest on."""
 UNSEEN = {
-    "cstp.contribute": {"position", "movedBy", "ballot", "due"},
+    "cstp.contribute": {"position", "movedBy", "ballot", "due", "ownChoice", "toUser"},
     "cstp.openDeliberation": {"threshold", "owner", "quorum", "turns", "depth"},
     "cstp.listDecisions": {"before"},
     "moot.answerAsPerson": {"command", "consult"},

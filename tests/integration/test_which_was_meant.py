@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from moothall import Moot
+from moothall.codec.answers import read_answer
 from moothall.codec.ask_back import Meant, settle_choice
+from moothall.codec.person_asks import build_person_ask, read_step
 from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Fact, Reply, SeatLost, list_worded_choices
@@ -202,6 +204,28 @@ def test_a_long_reply_is_quoted_from_both_ends() -> None:
     assert "FIRST" in small.own
     assert "LAST" in small.own
     assert len(small.own) < 1_000
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_person_is_asked_in_one_step_of_its_own(language: str) -> None:
+    """Q-6: it reads what it said, and picks one of the choices."""
+    briefs: list[Brief] = []
+
+    def respond(brief: Brief) -> object:
+        briefs.append(brief)
+        return answer(HAZY, "unclear")(brief)
+
+    asyncio.run(_hold(respond, language))
+    small = next(each for each in briefs if each.form.kind == "which")
+    person = build_person_ask(small)
+    assert HAZY in person.intro
+    (step,) = person.steps
+    assert "oppose" in [choice.value for choice in step.choices]
+    picked = read_step(step, "oppose")
+    assert picked is not None
+    said = read_answer(small, person.build({step.key: picked})).said
+    assert isinstance(said, Meant)
+    assert said.meant == "oppose"
 
 
 def test_a_choice_is_settled_by_one_of_the_choices_and_by_words_of_the_reply() -> None:
