@@ -178,6 +178,8 @@ def test_a_sealed_vote_is_streamed_without_its_words_and_revealed_at_the_end(
             server.cli("input", session, "Go on.")
             assert SECRET not in json.dumps(views.until("line", sessionId=session))
     assert "sealed" in client.refused("moot.exportSession", sessionId=session, form="jsonl").message
+    # The user has spoken since: the vote is put once more to who had voted.
+    client.vote(session, "emerson", "conditional_support", condition=SECRET, text=SECRET)
     with client.events(session) as stream:
         for seat in SEATS[1:]:
             client.vote(session, seat)

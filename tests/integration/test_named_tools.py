@@ -570,9 +570,7 @@ def test_a_consulted_seat_has_the_tools_that_it_has_in_the_session(tmp_path: Pat
                 each["function"]["name"] for each in request.body.get("tools", ())
             ]
             return act((("dictionary__lookup", WORD),))(request)
-        is_first = (
-            request.body["model"] == "ada" and not offered and request.body.get("response_format")
-        )
+        is_first = request.body["model"] == "ada" and not offered
         return (
             StubReply(text='{"consult": {"to": "bob", "question": "What is rent?"}}')
             if is_first

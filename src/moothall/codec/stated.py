@@ -487,17 +487,21 @@ class _Reader:
         for read in self._find_labelled([sentence]):
             yield read.value
         yield from self._find_first_word(plain)
-        for start in self._list_starts(plain):
+        for start in self._list_starts(plain, PATTERNS["condition_word"]):
             for read in self._read_statement_at(plain, start, sentence, is_apart=False):
                 yield read.value
 
-    def _list_starts(self, plain: str) -> list[int]:
-        """Return where a text may begin to state a choice: at its beginning, and behind clauses of its first sentence that set
-        no condition and quote nobody."""
+    def _list_starts(self, plain: str, *loud: re.Pattern[str]) -> list[int]:
+        """Return where a text may begin to state a choice: at its beginning, and behind clauses of its first sentence.
+
+        A clause in which something `loud` stands sets a condition, denies, quotes others or names a choice: what follows may
+        not stand alone.
+        """
+        loud = loud or (self._lexicon.within, PATTERNS["condition_word"], PATTERNS["denial"])
         starts = [0]
         sentence = split_sentences(plain)[:1] or [""]
         for mark in _CLAUSE_MARK.finditer(sentence[0]):
-            if self._is_loud(plain[: mark.start()]):
+            if any(each.search(plain, 0, mark.start()) for each in loud):
                 break
             if _OWN.match(plain, mark.end()):
                 starts.append(mark.end())

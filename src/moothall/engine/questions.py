@@ -234,7 +234,7 @@ async def _ask_what_was_meant(
     if isinstance(first, UnclearAnswer):
         usage, model, origin = first.usage, first.model, first.origin
     settled: dict[str, str] = {}
-    notes: list[str] = []
+    notes = list(first.corrections) if isinstance(first, UnclearAnswer) else []
     unclear, raw = first, first.raw
     while unclear.field not in settled and len(settled) < MAX_SMALL_ASKS:
         meant, cost = await _put_small_ask(brief, participant, unclear)

@@ -155,17 +155,16 @@ class ModelParticipant:
                     lambda now: self._attempt_with_pictures(asking, now, desk)
                 )
         except UnclearChoice as unclear:
-            raise UnclearAnswer(unclear, asking.usage, model=asking.model) from unclear
+            raise UnclearAnswer(
+                unclear, asking.usage, model=asking.model, corrections=_note_unseen(asking)
+            ) from unclear
         except ModelFailure as failure:
             if failure.kind is FailureKind.TIMEOUT:
                 detail: str = self.explain_silence(brief.ask)
             else:
                 detail = explain_failure(failure, self._describe_endpoint())
             return NoAnswer(reason=to_loss(failure.kind), detail=detail, usage=asking.usage)
-        unseen = [each.name for each in brief.pictures if each not in asking.pictures]
-        mends = read.mends
-        if unseen:
-            mends = (*mends, f"unseen {', '.join(unseen)}")
+        mends = (*read.mends, *_note_unseen(asking))
         return Answer(said=read.said, corrections=mends, usage=asking.usage, model=asking.model)
 
     async def ready(self) -> str | None:
@@ -517,6 +516,12 @@ class ModelParticipant:
         if address is not None and (provider == SERVER or is_stand_in):
             name = address
         return ModelEndpoint(name=name, address=address, variable=key.variable, secret=key.value)
+
+
+def _note_unseen(asking: BriefRequest) -> tuple[str, ...]:
+    """Return the note on the pictures that a model was not sent."""
+    unseen = [each.name for each in asking.brief.pictures if each not in asking.pictures]
+    return (f"unseen {', '.join(unseen)}",) if unseen else ()
 
 
 def _name_account(platform: Platform, environ: Mapping[str, str]) -> str:

@@ -104,8 +104,15 @@ class UnclearAnswer(UnclearChoice):
     """An answer that makes no choice plainly, with what it has cost: its participant is asked which one was meant."""
 
     def __init__(
-        self, unclear: UnclearChoice, usage: Usage = FREE, *, model: str = "", origin: str = ""
+        self,
+        unclear: UnclearChoice,
+        usage: Usage = FREE,
+        *,
+        model: str = "",
+        origin: str = "",
+        corrections: tuple[str, ...] = (),
     ) -> None:
+        """`corrections` are the participant's own, beside those of the reading."""
         super().__init__(
             str(unclear),
             field=unclear.field,
@@ -116,6 +123,7 @@ class UnclearAnswer(UnclearChoice):
         self.usage = usage
         self.model = model
         self.origin = origin
+        self.corrections = corrections
 
 
 class Participant(Protocol):
