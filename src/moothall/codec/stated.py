@@ -43,6 +43,8 @@ MAX_SENTENCES: Final = 200
 """How many sentences of a line are looked at."""
 MIN_WORDS: Final = 5
 """How many words a sentence behind a choice has at least: "As if." and "You wish." are no reasons."""
+MIN_ARGUMENT: Final = 18
+"""How many words a reason has at least that may name another choice: a shorter one is asked about."""
 MIN_WORDS_BEFORE: Final = 8
 """How many words stand before a choice that is the last one: "Ada: support" is none of its writer's."""
 MIN_TAG_WORDS: Final = 2
@@ -384,11 +386,9 @@ class _Reader:
 
     def _explains(self, rest: str, value: str) -> bool:
         """Whether the words behind "because" say something, and are not another choice."""
-        count = _count_words(rest)
-        other = self._lexicon.within.search(rest)
-        if other is not None and self.find_value(other["name"]) != value and count < MIN_WORDS:
-            return False
-        return count >= MIN_TAG_WORDS
+        names = [] if _count_words(rest) >= MIN_ARGUMENT else self._lexicon.within.finditer(rest)
+        is_other = any(self.find_value(each["name"]) != value for each in names)
+        return not is_other and _count_words(rest) >= MIN_TAG_WORDS
 
     def _is_reason(self, rest: str, name: str, value: str, after: re.Match[str]) -> bool:
         """Whether what follows a choice may be its reason: no second choice, no amount, no tag that turns it round."""
@@ -420,8 +420,9 @@ class _Reader:
         is_tag = after["mark"] in _POINTS or _count_words(first) < MIN_WORDS
         if is_tag and self._lexicon.is_of_names and PATTERNS["denial"].search(head):
             return False
-        other = self._lexicon.within.search(head)
-        return other is None or self.find_value(other["name"]) == value
+        is_short = _count_words(rest) < MIN_ARGUMENT
+        names = self._lexicon.within.finditer(rest if is_short else head)
+        return all(self.find_value(each["name"]) == value for each in names)
 
     def _read_condition(
         self, plain: str, mark: re.Match[str], value: str, text: str
