@@ -220,6 +220,8 @@ class Decision:
     reasons: tuple[SourcedClaim, ...] = ()
     positions: tuple[SeatPosition, ...] = ()
     """Where each seat stood before and after."""
+    held_before: tuple[SeatId, ...] | None = None
+    """Whose first answer, given before it read anybody, this was; None where nobody can say."""
     dissent: tuple[Dissent, ...] = ()
     open_questions: tuple[SourcedClaim, ...] = ()
     lost: tuple[LostSeat, ...] = ()

@@ -263,6 +263,22 @@ def find_agreement(
     return "blind" if is_blind else "after_reading"
 
 
+def list_first_holders(
+    choice: str, answers: Mapping[SeatId, str], evidence: BlindEvidence | None
+) -> tuple[SeatId, ...] | None:
+    """Return the seats that gave an answer before they read anybody; None where nobody can tell.
+
+    An answer that was worded later may be one of the blind ones in other words.
+    """
+    label = normalize_label(choice)
+    if not label or evidence is None:
+        return None
+    holders = tuple(seat for seat, said in answers.items() if normalize_label(said) == label)
+    if not holders and not evidence.is_comparable(label):
+        return None
+    return holders
+
+
 def _count_options(subject: Topic, labels: Mapping[str, int]) -> int | None:
     if subject.options:
         return max(len(subject.options), MOTION_OPTIONS)

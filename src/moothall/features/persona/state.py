@@ -24,7 +24,7 @@ from moothall.plugins import (
 )
 from moothall.scoring.independence import count_effective_votes
 from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
-from moothall.scoring.posterior import Agreement, BlindEvidence, find_agreement
+from moothall.scoring.posterior import Agreement, BlindEvidence, find_agreement, list_first_holders
 from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 
 MAX_POINTS = 20
@@ -293,6 +293,13 @@ def is_new_answer(state: Meeting) -> bool:
         return False
     evidence = _weigh_blind_choices(state)
     return evidence is not None and not evidence.is_given(state.draft.choice)
+
+
+def list_draft_holders(state: Meeting) -> tuple[SeatId, ...] | None:
+    """Return the seats that had chosen what the draft does before anybody spoke; None where nobody can tell."""
+    if state.draft is None:
+        return None
+    return list_first_holders(state.draft.choice, state.choices, _weigh_blind_choices(state))
 
 
 def _find_agreement(

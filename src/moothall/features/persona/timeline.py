@@ -23,7 +23,12 @@ from moothall.features.persona.facts import (
     TurnTaken,
 )
 from moothall.features.persona.rules import RULES
-from moothall.features.persona.state import Meeting, collect_last_words, is_new_answer
+from moothall.features.persona.state import (
+    Meeting,
+    collect_last_words,
+    is_new_answer,
+    list_draft_holders,
+)
 from moothall.plugins import (
     MAX_LABEL_LENGTH,
     USER,
@@ -216,6 +221,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         decision,
         decision=_build_claim(draft.decision, timeline),
         choice=draft.choice,
+        held_before=list_draft_holders(meeting),
         author_confidence=draft.confidence,
         reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons),
         dissent=_build_dissent(timeline, draft),

@@ -10,6 +10,7 @@ from moothall.domain.replace import dataclass
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import Contribution
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
+from moothall.scoring import posterior
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.posterior import MOTION_OPTIONS, BlindEvidence, weigh_blind_answers
 from moothall.scoring.resolution import build_vote, weigh_votes
@@ -237,6 +238,12 @@ def is_new_answer(state: Council, decided: CouncilLine | None) -> bool:
     evidence = weigh_blind_positions(state)
     label = find_label(decided)
     return bool(label) and evidence is not None and not evidence.is_given(label)
+
+
+def list_first_holders(state: Council, decided: CouncilLine) -> tuple[SeatId, ...] | None:
+    """Return the seats whose blind answer this was; None where nobody can tell."""
+    blind = {seat: line.said.choice for seat, line in find_blind_positions(state).items()}
+    return posterior.list_first_holders(decided.said.choice, blind, weigh_blind_positions(state))
 
 
 def find_label(line: CouncilLine | None) -> str:

@@ -26,6 +26,7 @@ from moothall.protocols.council.motions import (
     is_about,
     is_new_answer,
     list_challenges,
+    list_first_holders,
 )
 from moothall.protocols.council.resolution import find_what_would_change
 from moothall.protocols.council.rules import CouncilRules
@@ -207,6 +208,7 @@ def _add_resolution(
         decision=_build_claim(decided),
         author=decided.seat,
         choice=decided.said.choice,
+        held_before=list_first_holders(timeline.state, decided),
         no_confidence=None,
         reasons=_list_reasons(timeline, decided),
     )

@@ -146,10 +146,18 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         return decision
     return replace(
         decision,
+        held_before=None if is_synthesis else _list_first_holders(swarm, decided),
         reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if vote.reason),
         # The conditions of those who support what was decided (D-22).
         obligations=number_obligations(conditions, timeline.settled),
     )
+
+
+def _list_first_holders(swarm: Swarm, decided: Sequence[int]) -> tuple[SeatId, ...] | None:
+    """Return who stated the first of these ideas in the round in which it came up; None for an answer that is no idea."""
+    for idea in swarm.board.list_ideas(decided[:1]):
+        return idea.independent
+    return None
 
 
 def _add_figures(
