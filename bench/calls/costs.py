@@ -19,11 +19,11 @@ from typing import Any, Final, TypeVar
 
 from bench.calls.persona import answer_brief
 from moothall.app.moot import Moot
-from moothall.codec.answers import as_json
-from moothall.codec.schemas import build_user_prompt
+from moothall.codec.adapters import as_json
 from moothall.domain.effects import Brief
 from moothall.features.persona.answer_table import FORMS as PERSONA_FORMS
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.reading.schemas import build_user_prompt
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_tokens
 

@@ -9,8 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from bench.calls.sessions import hold_session
-from moothall.codec.answers import as_json
-from moothall.codec.schemas import build_user_prompt
+from moothall.codec.adapters import as_json
 from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.features.persona.facts import (
@@ -26,6 +25,7 @@ from moothall.features.persona.facts import (
     Stand,
 )
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading.schemas import build_user_prompt
 
 TURNS = 10
 REACTIONS = {"seat1": 0.9, "seat2": 0.8, "seat3": 0.5, "seat4": 0.5, "seat5": 0.5}

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 from bench.evidence.questions import FACTS, QUERIES, FileQuestion, guess_answer
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.seeded_random import random_unit
 from moothall.participants.tool_desk import ToolDesk
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.reading.schemas import build_user_prompt
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_tokens
 

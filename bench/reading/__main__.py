@@ -14,12 +14,12 @@ from pathlib import Path
 
 from bench.calls.asks import PROTOCOLS
 from moothall.app.moot import Moot
-from moothall.codec.answers import read_answer
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.errors import BadAnswer
 from moothall.participants.local_model import LocalModel, fetch_weights
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.reading.answers import read_answer
+from moothall.reading.schemas import build_user_prompt
 from moothall_testkit.careless_model import CarelessModel
 
 MAX_BRIEFS = 5

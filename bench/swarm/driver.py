@@ -6,7 +6,6 @@ from typing import Final
 
 from tests.support.play_swarm import SESSION
 
-from moothall.codec.answers import build_reply
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE
 from moothall.domain.effects import Ask, Brief
@@ -17,6 +16,7 @@ from moothall.ports.plugin import Plan
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
+from moothall.reading.answers import build_reply
 from moothall_testkit.rulebook_contract import START
 
 STEP_SECONDS: Final = 30.0

@@ -15,12 +15,12 @@ from bench.swarm.report import table
 from bench.swarm.speaker import SILENT_ROUNDS, ErringJudge, Kind, Speaker, find_verdict
 from bench.swarm.speech import build_meanings
 from bench.swarm.world import World, plurality_of
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief, CompareTexts
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmCompleted
 from moothall.protocols.swarm.rules.review import compare_by_words
+from moothall.reading.schemas import build_user_prompt
 from moothall_testkit.prompt_size import count_tokens
 
 AGENTS: Final = 8

@@ -12,14 +12,7 @@ if TYPE_CHECKING:
     from moothall.app.environment import resolve_home as resolve_home
     from moothall.app.moot import Moot as Moot
     from moothall.app.session_options import Options as Options
-    from moothall.codec.choices import build_choices as build_choices
-    from moothall.codec.schemas import allow_list as allow_list
-    from moothall.codec.schemas import allow_text as allow_text
-    from moothall.codec.schemas import allow_values as allow_values
-    from moothall.codec.schemas import build_table_schema as build_table_schema
-    from moothall.codec.schemas import get_adapter as get_adapter
-    from moothall.codec.schemas import narrow_schema as narrow_schema
-    from moothall.codec.stated import find_choice as find_choice
+    from moothall.codec.adapters import get_adapter as get_adapter
     from moothall.domain.answer_table import AnswerField as AnswerField
     from moothall.domain.answer_table import AnswerTable as AnswerTable
     from moothall.domain.answer_table import StateAsk as StateAsk
@@ -146,6 +139,13 @@ if TYPE_CHECKING:
     from moothall.ports.plugin import JoinGuide as JoinGuide
     from moothall.ports.plugin import Plan as Plan
     from moothall.ports.plugin import ProtocolPlugin as ProtocolPlugin
+    from moothall.reading.choices import build_choices as build_choices
+    from moothall.reading.schemas import allow_list as allow_list
+    from moothall.reading.schemas import allow_text as allow_text
+    from moothall.reading.schemas import allow_values as allow_values
+    from moothall.reading.schemas import build_table_schema as build_table_schema
+    from moothall.reading.schemas import narrow_schema as narrow_schema
+    from moothall.reading.stated import find_choice as find_choice
     from moothall.reports import blocks as blocks
     from moothall.reports import person_steps as person_steps
     from moothall.reports import sections as sections
@@ -220,9 +220,10 @@ else:
 app.environment: resolve_home
 app.moot: Moot
 app.session_options: Options
-codec.choices: build_choices
-codec.stated: find_choice
-codec.schemas: allow_list allow_text allow_values build_table_schema get_adapter narrow_schema
+reading.choices: build_choices
+reading.stated: find_choice
+codec.adapters: get_adapter
+reading.schemas: allow_list allow_text allow_values build_table_schema narrow_schema
 domain.answer_table: AnswerField AnswerTable StateAsk ask_for_replies ask_person define_answer
 domain.answer_table: fill_brief index_by_kind quote_open_inputs read_two_sides
 domain.budget: Budget ExpectedCalls FREE LONG_ANSWER SHORT_ANSWER Usage

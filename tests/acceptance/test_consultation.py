@@ -25,9 +25,9 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moothall.codec.answers import parse_answer
 from moothall.domain.effects import Brief
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.reading.answers import parse_answer
 
 ASKS = {
     "consult": {

@@ -11,10 +11,10 @@ from tests.acceptance.doors import Cli, Terminal, facts, record
 from tests.support.wire import ApiModel, serve_within
 
 from moothall.app.moot import Moot
-from moothall.codec.schemas import build_user_prompt, build_wire_schema
 from moothall.domain.effects import Brief
 from moothall.domain.topic import Frame
 from moothall.errors import BadSetting, MootError
+from moothall.reading.schemas import build_user_prompt, build_wire_schema
 
 CLINIC: Final = "Postgres or a document database for a small clinic?"
 LISTED: Final = ["Postgres", "document database", "none of these"]

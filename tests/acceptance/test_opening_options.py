@@ -21,7 +21,7 @@ from moothall.app.session_options import (
     find_refusal,
     list_public_options,
 )
-from moothall.codec.answers import as_json
+from moothall.codec.adapters import as_json
 from moothall.domain.ids import parse_session_id
 from moothall.errors import CallerError
 from moothall.scoring.depth import Depth

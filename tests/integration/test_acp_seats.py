@@ -15,7 +15,6 @@ from tests.acceptance.doors import Cli, until
 
 from moothall import Moot
 from moothall.app.seats import Seating
-from moothall.codec.answers import read_answer
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId, ask_id
@@ -30,6 +29,7 @@ from moothall.participants.kinds import KindTable
 from moothall.participants.recipes import find_acp_recipe, find_recipe, load_agents
 from moothall.participants.subprocess_runner import MARK, find_strays
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading.answers import read_answer
 
 T = TypeVar("T")
 

@@ -8,8 +8,6 @@ import pytest
 from tests.unit.test_gate_verdicts import APPROVALS, NEITHER, REJECTIONS
 
 from moothall.app.moot import Moot
-from moothall.codec.ask_back import WHICH
-from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, Reply, SeatLost
 from moothall.features.pipeline.facts import VerdictGiven
@@ -17,6 +15,8 @@ from moothall.features.pipeline.files import build_pipeline_options, load_pipeli
 from moothall.participants.function import AnswerFunction
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.swarm.facts import BarrierPassed, Reported
+from moothall.reading.ask_back import WHICH
+from moothall.reading.schemas import get_own_schema
 from moothall.reports.decision import Decision
 from moothall_testkit.careless_model import FAULTS, CarelessModel
 

@@ -12,7 +12,6 @@ import pytest
 from rich.console import Console
 
 from moothall import Moot, Seat
-from moothall.codec.answers import read_answer
 from moothall.domain.budget import Usage
 from moothall.domain.causes import Cause, CauseCode, state_cause
 from moothall.domain.effects import Brief
@@ -21,6 +20,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.engine.context import EntryAdded
 from moothall.locale.catalogues import LOSS_DETAILS, SHARED_REPORT
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading.answers import read_answer
 from moothall.reports.wording import explain_cause, explain_outage
 from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.render import show_decision, show_report

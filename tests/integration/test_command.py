@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moothall.codec.schemas import build_correction, build_user_prompt
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language, Loss
@@ -30,6 +29,7 @@ from moothall.participants.command import (
 from moothall.participants.recipes import Recipe
 from moothall.participants.subprocess_runner import MARK
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.reading.schemas import build_correction, build_user_prompt
 
 T = TypeVar("T")
 

@@ -13,7 +13,6 @@ from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.app.protocols import collect_kinds, load_protocols
 from moothall.app.verification import LedgerVerifier
-from moothall.codec.answers import Reading, parse_answer, read_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
 from moothall.domain.effects import AnswerForm, AnswerRules, Brief
@@ -59,6 +58,7 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
 )
 from moothall.protocols.council.plugin import DebateOpened
+from moothall.reading.answers import Reading, parse_answer, read_answer
 
 T = TypeVar("T")
 DEADLINE = 120.0

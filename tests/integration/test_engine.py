@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import pytest
 
 from moothall.app.verification import LedgerVerifier
-from moothall.codec.answers import parse_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget, Usage
 from moothall.domain.effects import Brief
@@ -36,6 +35,7 @@ from moothall.features.persona.facts import (
 from moothall.features.persona.rules import RULES
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.reading.answers import parse_answer
 from moothall_testkit.counting_ledger import CountingLedger
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from moothall.app.moot import Moot
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, Reply, SeatLost
 from moothall.participants.function import AnswerFunction
+from moothall.reading.schemas import build_user_prompt
 from moothall.reports.decision import Decision
 
 PROTOCOLS = ("persona", "roundtable", "debate", "advisory", "consensus", "swarm")

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from moothall import Moot
-from moothall.codec.answers import read_answer
-from moothall.codec.ask_back import Meant, settle_choice
-from moothall.codec.person_asks import build_person_ask, read_step
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Fact, Reply, SeatLost, list_worded_choices
 from moothall.errors import UnclearChoice
 from moothall.protocols.council.facts import Contributed
+from moothall.reading.answers import read_answer
+from moothall.reading.ask_back import Meant, settle_choice
+from moothall.reading.person_asks import build_person_ask, read_step
+from moothall.reading.schemas import build_user_prompt
 from moothall_testkit.stub_server import StubReply, StubServer
 
 HAZY = "I would rather we did not rush this, although the plan has a lot going for it."

@@ -9,12 +9,12 @@ from tests.unit.test_pipeline_rules import CHECK, MODEL, Line
 
 from moothall import Moot
 from moothall.app.session_options import SeatFiller
-from moothall.codec.answers import read_answer
 from moothall.domain.effects import Brief
 from moothall.domain.facts import ReadingRule, Reply, SeatLost, list_worded_choices
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadAnswer
 from moothall.features.pipeline.rules import RULES
+from moothall.reading.answers import read_answer
 
 SENTENCE = "OK, I oppose this."
 

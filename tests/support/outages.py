@@ -9,8 +9,7 @@ from typing import Any
 
 from moothall.app.moot import Moot
 from moothall.app.session_options import Options
-from moothall.codec.answers import as_json
-from moothall.codec.schemas import get_adapter, get_own_schema
+from moothall.codec.adapters import as_json, get_adapter
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
@@ -22,6 +21,7 @@ from moothall.participants.model_request import RetryPolicy
 from moothall.participants.platforms import parse_platform
 from moothall.participants.script import ScriptParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.reading.schemas import get_own_schema
 from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Request, Step, StubReply, StubServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"

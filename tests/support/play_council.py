@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
-from moothall.codec.answers import build_reply
 from moothall.domain.budget import FREE, Budget, Usage
 from moothall.domain.effects import Ask, Brief, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
@@ -35,6 +34,7 @@ from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE, Advis
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council
 from moothall.protocols.council.timeline import CouncilTimeline
+from moothall.reading.answers import build_reply
 from moothall.scoring.positions import VotePosition
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, get_args
 
-from moothall.codec.answers import build_reply
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, Budget
 from moothall.domain.effects import Ask, Brief, CompareTexts
@@ -41,6 +40,7 @@ from moothall.protocols.swarm.rules.evidence import weigh_directions
 from moothall.protocols.swarm.rules.review import compare_by_words
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
+from moothall.reading.answers import build_reply
 from moothall_testkit.rulebook_contract import START
 
 SESSION: Final = SessionId("think_20240520_001")

@@ -6,11 +6,11 @@ import pytest
 from tests.support.council_scenes import at
 from tests.support.play_council import PASS, synthesize, vote
 
-from moothall.codec.answers import read_answer
-from moothall.codec.person_asks import build_person_ask, read_plain_answer
 from moothall.domain.effects import Brief
 from moothall.errors import BadAnswer
 from moothall.protocols.council.facts import Contribution
+from moothall.reading.answers import read_answer
+from moothall.reading.person_asks import build_person_ask, read_plain_answer
 
 
 def ask_for_ballot() -> Brief:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from moothall.codec.answers import parse_answer
-from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.schemas import build_schema
 from moothall.errors import BadAnswer
 from moothall.features.persona.answer_table import FORMS, infer_bid_field
 from moothall.features.persona.facts import Intent, JointBids
+from moothall.reading.answers import parse_answer
+from moothall.reading.lenient_parser import LenientParser
+from moothall.reading.schemas import build_schema
 
 SCHEMA = build_schema(Intent)
 

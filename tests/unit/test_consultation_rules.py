@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.unit.test_roundtable_rules import plan
 
-from moothall.codec.answers import parse_answer, read_answer
 from moothall.domain.budget import Usage
 from moothall.domain.causes import Cause
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
@@ -51,6 +50,7 @@ from moothall.protocols.consultation.prompts import (
 )
 from moothall.protocols.consultation.rules import MAX_FILINGS, ConsultingRulebook
 from moothall.protocols.consultation.state import Consultation, ConsultingState
+from moothall.reading.answers import parse_answer, read_answer
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = ConsultingRulebook(ROUNDTABLE.rules)

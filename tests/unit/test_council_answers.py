@@ -13,12 +13,12 @@ from tests.support.play_council import (
     vote,
 )
 
-from moothall.codec.answers import read_answer
 from moothall.domain.safe_text import encode_fields
 from moothall.domain.topic import Topic
 from moothall.protocols.council.facts import ConsensusSettings, Contribution, CouncilSettings
 from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import build_decision
+from moothall.reading.answers import read_answer
 from moothall.reports.decision import Decision
 from moothall.reports.plain_text import render_decision_lines
 

@@ -14,8 +14,6 @@ from tests.support.play_council import (
     synthesize,
 )
 
-from moothall.codec.answers import read_answer
-from moothall.codec.person_asks import build_person_ask, interpret_plain_text, read_plain_answer
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
@@ -23,6 +21,8 @@ from moothall.errors import BadAnswer
 from moothall.protocols.council.facts import CandidateVote, Contribution, CouncilSettings
 from moothall.protocols.council.timeline import build_decision
 from moothall.protocols.council.validation import ContributionValidator
+from moothall.reading.answers import read_answer
+from moothall.reading.person_asks import build_person_ask, interpret_plain_text, read_plain_answer
 from moothall.scoring.positions import VotePosition
 
 OPTIONS = ("Postgres", "SQLite", "Files")

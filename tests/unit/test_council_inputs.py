@@ -13,13 +13,13 @@ from tests.support.play_council import (
     vote,
 )
 
-from moothall.codec.answers import read_answer
 from moothall.domain.facts import BudgetExhausted
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import UserReply
 from moothall.protocols.council.facts import Contribution, CouncilSettings
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.timeline import build_decision
+from moothall.reading.answers import read_answer
 from moothall.reports.decision import AnsweredInput
 from moothall.reports.plain_text import render_markdown
 

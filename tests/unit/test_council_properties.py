@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from moothall.codec.answers import build_reply
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, Budget
 from moothall.domain.causes import Cause
@@ -51,6 +50,7 @@ from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council, CouncilVariant
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.protocols.council.validation import list_allowed_types
+from moothall.reading.answers import build_reply
 from moothall.scoring.positions import VotePosition
 from moothall_testkit.rulebook_contract import (
     START,

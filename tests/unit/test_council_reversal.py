@@ -3,11 +3,11 @@
 import pytest
 from tests.support.play_council import DeliberationRun, build_seat, debate, propose
 
-from moothall.codec.answers import read_answer
 from moothall.domain.topic import Topic
 from moothall.protocols.council.facts import Contribution, CouncilSettings
 from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import build_decision
+from moothall.reading.answers import read_answer
 from moothall.reports.decision import WouldChange
 from moothall.reports.plain_text import render_decision_lines
 

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 import pytest
 from annotated_types import Ge, Le, MaxLen
 
-from moothall.codec.person_asks import build_person_ask
 from moothall.domain.context import ContextWindow, Perception
 from moothall.domain.effects import AnswerForm, Ask, Brief
 from moothall.domain.facts import Language, Reply
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
+from moothall.reading.person_asks import build_person_ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

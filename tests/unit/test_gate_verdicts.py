@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from tests.unit.test_pipeline_rules import CHECK, MODEL, Line
 
-from moothall.codec.answers import parse_answer
-from moothall.codec.schemas import build_request_schema, build_user_prompt
 from moothall.errors import BadAnswer
 from moothall.features.pipeline.facts import Artefact, GateVerdict, WorkDone
 from moothall.features.pipeline.rules import RULES
+from moothall.reading.answers import parse_answer
+from moothall.reading.schemas import build_request_schema, build_user_prompt
 
 APPROVALS = (
     "APPROVED",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import get_adapter
 from moothall.domain.facts import Fact
 from moothall.domain.limits import Share, explain_violation, validate_limits
 from moothall.errors import BadSetting

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec import json_text, lenient_parser
-from moothall.codec.choices import build_choices, read_choice
-from moothall.codec.field_values import read_integer, read_share
-from moothall.codec.json_text import extract_object
-from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.schemas import (
+from moothall.domain.claims import cut_text
+from moothall.errors import BadAnswer
+from moothall.reading import json_text, lenient_parser
+from moothall.reading.choices import build_choices, read_choice
+from moothall.reading.field_values import read_integer, read_share
+from moothall.reading.json_text import extract_object
+from moothall.reading.lenient_parser import LenientParser
+from moothall.reading.schemas import (
     allow_list,
     allow_text,
     allow_values,
     build_wire_schema,
     describe_schema,
 )
-from moothall.codec.stated import PositionRead, find_choice
-from moothall.domain.claims import cut_text
-from moothall.errors import BadAnswer
+from moothall.reading.stated import PositionRead, find_choice
 from moothall_testkit.schema_values import draw_value
 
 POSITIONS = ("support", "conditional_support", "oppose", "abstain")

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from moothall.codec.answers import read_answer
-from moothall.codec.non_answers import MAX_APOLOGY_LENGTH, check_sides, is_refusal
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.errors import AnswerRefused, BadAnswer
 from moothall.features.persona.facts import MeetingOpened, PersonaSettings
 from moothall.features.persona.rules import RULES
+from moothall.reading.answers import read_answer
+from moothall.reading.non_answers import MAX_APOLOGY_LENGTH, check_sides, is_refusal
+from moothall.reading.schemas import build_user_prompt
 
 ADA = Seat(id=SeatId("ada"), platform="stub")
 SORRY = "I'm sorry, but I can't assist with that request."

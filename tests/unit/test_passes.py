@@ -13,13 +13,13 @@ from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak
 from tests.support.play_persona import build_seat as seat_in_meeting
 from tests.support.swarm_scenes import five
 
-from moothall.codec.answers import read_answer
 from moothall.domain.effects import Ask
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.vocabulary import is_pass_text
 from moothall.protocols.council.facts import Contribution
 from moothall.protocols.swarm.answers import Collision
 from moothall.protocols.swarm.prompts import build_answer_rules
+from moothall.reading.answers import read_answer
 
 PASSES = (
     "pass",

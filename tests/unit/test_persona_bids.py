@@ -6,7 +6,6 @@ import pytest
 from tests.support.persona_scenes import ADA, BOB, CY
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_seat
 
-from moothall.codec.answers import read_answer
 from moothall.domain.budget import Usage
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
@@ -22,6 +21,7 @@ from moothall.features.persona.facts import (
 from moothall.features.persona.plugin import PERSONA
 from moothall.features.persona.report import add_and_describe_entry
 from moothall.features.persona.timeline import PersonaTimeline
+from moothall.reading.answers import read_answer
 
 AGEING = PersonaSettings(blind=False, ageing=0.2)
 TOGETHER = PersonaSettings(blind=False, bids="together")

@@ -15,7 +15,6 @@ from tests.support.play_persona import (
     build_stand,
 )
 
-from moothall.codec.answers import read_answer
 from moothall.domain.budget import Budget, BudgetKind, Usage
 from moothall.domain.effects import Ask
 from moothall.domain.facts import (
@@ -50,6 +49,7 @@ from moothall.features.persona.state import (
     apply_view,
 )
 from moothall.features.persona.timeline import build_decision
+from moothall.reading.answers import read_answer
 from moothall.reports.plain_text import render_markdown
 
 # P-13

@@ -10,13 +10,13 @@ from tests.support.play_persona import (
     build_stand,
 )
 
-from moothall.codec.answers import read_answer
 from moothall.domain.budget import Budget
 from moothall.domain.facts import CloseCalled, SessionResumed
 from moothall.features.persona.facts import Draft, DraftClaim, InputReply, MeetingConcluded
 from moothall.features.persona.plugin import PERSONA
 from moothall.features.persona.report import add_and_describe_entry
 from moothall.features.persona.timeline import PersonaTimeline, build_decision
+from moothall.reading.answers import read_answer
 from moothall.reports.decision import AnsweredInput
 
 

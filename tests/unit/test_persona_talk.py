@@ -15,7 +15,6 @@ from tests.support.play_persona import (
     build_stand,
 )
 
-from moothall.codec.answers import parse_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget, BudgetKind
 from moothall.domain.context import MAX_DIGESTS, MAX_UTTERANCE_LENGTH
@@ -47,6 +46,7 @@ from moothall.features.persona.plugin import open_session as opened_by_plan
 from moothall.features.persona.rules import RULES
 from moothall.features.persona.timeline import SeatBid
 from moothall.ports.plugin import Plan
+from moothall.reading.answers import parse_answer
 
 # P-1
 

@@ -15,7 +15,6 @@ from tests.support.play_persona import (
     build_stand,
 )
 
-from moothall.codec.answers import read_answer
 from moothall.domain.facts import Language, SessionImported
 from moothall.errors import BadAnswer
 from moothall.features.persona.context import ContextLedger, render_context_ledger
@@ -30,6 +29,7 @@ from moothall.features.persona.facts import (
 from moothall.features.persona.plugin import PERSONA
 from moothall.features.persona.state import RECORD_ROOM
 from moothall.features.persona.timeline import build_decision
+from moothall.reading.answers import read_answer
 from moothall.reports.decision import Dissent
 
 LONG = (

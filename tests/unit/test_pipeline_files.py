@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from moothall.app.session_options import Options
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import get_adapter
 from moothall.errors import BadSetting
 from moothall.features.pipeline.facts import Step
 from moothall.features.pipeline.files import (

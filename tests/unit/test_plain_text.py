@@ -6,13 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec.choices import build_choices, read_choice
-from moothall.codec.person_asks import read_confidence, read_plain_answer, read_step, suggest_choice
-from moothall.codec.stated import PositionRead, find_choice, read_option
 from moothall.domain.facts import Language
 from moothall.domain.person import PersonAsk, PersonChoice, PersonStep
 from moothall.domain.vocabulary import CHOICE_WORDS
 from moothall.errors import BadAnswer
+from moothall.reading.choices import build_choices, read_choice
+from moothall.reading.person_asks import (
+    read_confidence,
+    read_plain_answer,
+    read_step,
+    suggest_choice,
+)
+from moothall.reading.stated import PositionRead, find_choice, read_option
 from moothall.reports.person_steps import ask_choice, ask_confidence, ask_position
 from moothall.scoring.positions import VotePosition
 

@@ -17,7 +17,6 @@ from tests.support.play_persona import (
     build_seat,
 )
 
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
 from moothall.domain.context import (
     MAX_DIGEST_LENGTH,
@@ -56,6 +55,7 @@ from moothall.domain.session_state import (
 from moothall.features.persona.facts import IntentDeclared, PersonaSettings
 from moothall.features.persona.rules import RULES
 from moothall.locale.texts import detect_language
+from moothall.reading.schemas import build_user_prompt
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

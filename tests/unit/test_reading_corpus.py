@@ -17,15 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moothall.app.moot import Moot
-from moothall.codec.answers import read_answer
-from moothall.codec.choices import build_choices
-from moothall.codec.field_values import read_share
-from moothall.codec.stated import find_choice, find_stated_choice
 from moothall.domain.effects import Brief
 from moothall.domain.person import PersonChoice
 from moothall.errors import BadAnswer
 from moothall.features.persona.answer_table import infer_bid_field
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.reading.answers import read_answer
+from moothall.reading.choices import build_choices
+from moothall.reading.field_values import read_share
+from moothall.reading.stated import find_choice, find_stated_choice
 from moothall_testkit.careless_model import CarelessModel
 
 POSITIONS = build_choices(("support", "conditional_support", "oppose", "abstain"))

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.test_review_rules import Board
 
-from moothall.codec.answers import as_json, read_answer
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import as_json, get_adapter
 from moothall.domain.effects import Brief
 from moothall.domain.topic import ContextFile
 from moothall.errors import AnswerRefused, BadAnswer
@@ -19,6 +18,7 @@ from moothall.features.review.facts import (
 )
 from moothall.features.review.prompts import read_severity
 from moothall.features.review.rules import RULES
+from moothall.reading.answers import read_answer
 
 PATHS = (
     ".circleci/config.yml",

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from moothall.codec.answers import read_answer
 from moothall.domain.effects import Ask, Record
 from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, Language, SeatLost
 from moothall.domain.ids import SeatId, SessionId
@@ -33,6 +32,7 @@ from moothall.features.review.state import Review
 from moothall.features.review.timeline import ReviewTimeline, build_decision
 from moothall.features.review.words import REVIEW_REPORT
 from moothall.locale.catalogues import SHARED_REPORT
+from moothall.reading.answers import read_answer
 from moothall.reports.decision import Decision
 from moothall.reports.sections import describe_door
 from moothall_testkit.rulebook_contract import RulebookContract, build_fact_source, check_session

@@ -8,7 +8,6 @@ import pytest
 from bench.swarm.settlement import CREWS, SpeechCase, play_spoken, render_sureness
 from tests.support.play_swarm import SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
-from moothall.codec.answers import read_answer
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.topic import Topic
 from moothall.errors import BadAnswer
@@ -26,6 +25,7 @@ from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.rules.review import BEST_BACKED, MAX_JUDGED
 from moothall.protocols.swarm.state import Swarm
+from moothall.reading.answers import read_answer
 from moothall.scoring.positions import VotePosition
 
 ANSWERS = {

@@ -22,8 +22,6 @@ from tests.support.play_swarm import (
 )
 
 from moothall.app.moot import Moot
-from moothall.codec.answers import read_answer
-from moothall.codec.schemas import describe_schema
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
@@ -54,6 +52,8 @@ from moothall.protocols.swarm.reports.standing import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
 from moothall.protocols.swarm.rules.review import list_judgements
 from moothall.protocols.swarm.state import RoundReview, Swarm
+from moothall.reading.answers import read_answer
+from moothall.reading.schemas import describe_schema
 from moothall.scoring.evidence import (
     CLEAR_Z,
     ORDINARY_READINGS,

@@ -10,7 +10,6 @@ import pytest
 from tests.support.play_swarm import ABSTAINS, SwarmRun, build_swarm_plan, build_valid_report
 
 from moothall.app.moot import Moot
-from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
@@ -34,6 +33,7 @@ from moothall.protocols.swarm.reports.standing import (
 )
 from moothall.protocols.swarm.rules.review import MAX_JUDGED, MAX_SECOND_LOOKS, NEAREST
 from moothall.protocols.swarm.state import RoundReview, Swarm
+from moothall.reading.schemas import get_own_schema
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_instructions
 

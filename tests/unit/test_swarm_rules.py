@@ -19,7 +19,6 @@ from tests.support.play_swarm import (
 )
 from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, exploring
 
-from moothall.codec.answers import read_answer
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
@@ -72,6 +71,7 @@ from moothall.protocols.swarm.state import (
     Signal,
     Swarm,
 )
+from moothall.reading.answers import read_answer
 from moothall.reports.plain_text import render_decision_lines
 
 BUSY = Operation(operation="claim_subtask", params={"description": "A part."})

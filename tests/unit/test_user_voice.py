@@ -15,8 +15,6 @@ from tests.unit.test_pipeline_rules import CHECK, MODEL, PAPER, Line
 from tests.unit.test_review_rules import build_opening
 
 from moothall.app.moot import Moot
-from moothall.codec.answers import read_answer
-from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import InputGiven, Language
 from moothall.domain.safe_text import FENCE, USER_MARK, quote_lines, quote_user
@@ -26,6 +24,8 @@ from moothall.features.pipeline.rules import RULES as RULES_OF_PIPELINES
 from moothall.features.review.prompts import describe_change
 from moothall.features.review.rules import RULES as RULES_OF_REVIEWS
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.reading.answers import read_answer
+from moothall.reading.schemas import get_own_schema
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.schema_values import draw_value
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec.answers import read_answer
-from moothall.codec.choices import POSITIONS
-from moothall.codec.stated import find_choice
 from moothall.domain.effects import AnswerForm, AnswerRules
 from moothall.domain.facts import Reply
 from moothall.errors import BadAnswer, UnclearChoice
+from moothall.reading.answers import read_answer
+from moothall.reading.choices import POSITIONS
+from moothall.reading.stated import find_choice
 
 FOLDER: Final = Path(__file__).parent
 ASKED: Final = "asked"

@@ -16,9 +16,7 @@ from pydantic import ValidationError
 
 from moothall.app.moot import Moot
 from moothall.app.session_options import Options
-from moothall.codec.answers import parse_answer
-from moothall.codec.non_answers import drop_choice_label
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import get_adapter
 from moothall.domain.effects import Ask
 from moothall.domain.facts import Entry, Opened
 from moothall.domain.ids import USER, KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
@@ -42,6 +40,8 @@ from moothall.protocols.council.facts import Contribution
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council, CouncilLine, has_voted
 from moothall.protocols.council.validation import AllowedTypes, list_offered_types
+from moothall.reading.answers import parse_answer
+from moothall.reading.non_answers import drop_choice_label
 from moothall.scoring.independence import is_same_family
 
 ANSWER_SECONDS: Final = 0.1

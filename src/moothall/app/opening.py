@@ -42,7 +42,7 @@ from moothall.app.session_options import (
     refuse_by_protocol,
     validate_options,
 )
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import get_adapter
 from moothall.codec.settings import explain_validation_error
 from moothall.domain.budget import (
     DEFAULT_TOOL_RULES,

@@ -109,7 +109,7 @@ def load_tool_sources(environ: Mapping[str, str]) -> dict[str, "ToolSource"]:
 def _parse_tool(name: str, table: Mapping[str, Any]) -> "ToolSource":
     from pydantic import ValidationError
 
-    from moothall.codec.schemas import get_adapter
+    from moothall.codec.adapters import get_adapter
     from moothall.codec.settings import explain_validation_error
     from moothall.domain.budget import GIVEN_TOOLS, ToolSwitch
     from moothall.domain.safe_text import is_web_address

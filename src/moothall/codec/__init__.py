@@ -1,1 +1,1 @@
-"""Conversions between bytes and values: the stored form of facts, the hash chain, the wire form of answers."""
+"""Conversions between bytes and values: the stored form of facts, the hash chain, the values of settings."""

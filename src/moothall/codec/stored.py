@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import get_adapter
 from moothall.domain.facts import CORE_KINDS, Fact
 from moothall.domain.safe_text import compile_late
 from moothall.errors import BadAnswer, LedgerDamaged, LedgerNewer, ProtocolMissing

@@ -1,6 +1,6 @@
 """The table of an answer: for each of its fields what it may hold, what a person is asked for it, and what stands for silence.
 
-A protocol has one table for each kind of ask. The JSON schema of one ask (`moothall.codec.schemas.build_table_schema`), its
+A protocol has one table for each kind of ask. The JSON schema of one ask (`moothall.reading.schemas.build_table_schema`), its
 description in the prompt, the questions to a person, what code fills in, and the answer of a seat that says nothing follow from
 it. Every function in a table takes the ask together with the state in which it is answered; each protocol has a type of its own
 for that.

@@ -5,9 +5,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 from moothall import errors
-from moothall.codec.answers import Reading, build_reply, parse_answer, read_answer
-from moothall.codec.non_answers import drop_choice_label, find_unlisted_answer
-from moothall.codec.person_asks import interpret_plain_text
 from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.causes import find_cause
@@ -22,6 +19,9 @@ from moothall.engine.sessions import Sessions
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
+from moothall.reading.answers import Reading, build_reply, parse_answer, read_answer
+from moothall.reading.non_answers import drop_choice_label, find_unlisted_answer
+from moothall.reading.person_asks import interpret_plain_text
 
 MAX_REASON_LENGTH = 2_000
 

@@ -6,14 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from moothall.codec.answers import build_reply, read_answer
-from moothall.codec.ask_back import (
-    build_meant_note,
-    build_small_ask,
-    find_unlisted_choice,
-    settle_choice,
-)
-from moothall.codec.non_answers import drop_choice_label, name_choice
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import find_cause, state_cause
 from moothall.domain.effects import Ask, Brief
@@ -36,6 +28,14 @@ from moothall.ports.participant import (
     Participant,
     UnclearAnswer,
 )
+from moothall.reading.answers import build_reply, read_answer
+from moothall.reading.ask_back import (
+    build_meant_note,
+    build_small_ask,
+    find_unlisted_choice,
+    settle_choice,
+)
+from moothall.reading.non_answers import drop_choice_label, name_choice
 
 log = logging.getLogger("moot")
 

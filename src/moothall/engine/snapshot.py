@@ -9,6 +9,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from moothall.codec.adapters import get_adapter
 from moothall.codec.chain import (
     check_follows,
     compute_record_hash,
@@ -17,7 +18,6 @@ from moothall.codec.chain import (
     seal,
     to_datetime,
 )
-from moothall.codec.schemas import get_adapter
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import AnswerRules, Ask, Brief, Record, Rulebook
 from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, Opened, Reply

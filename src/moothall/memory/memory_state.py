@@ -11,7 +11,7 @@ from functools import lru_cache
 from sys import intern
 from typing import Final, NamedTuple
 
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import get_adapter
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import KeyedCall
 from moothall.domain.limits import validate_limits

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
@@ -24,6 +23,7 @@ from moothall.errors import UnknownPlatform
 from moothall.participants.agent_answers import AgentFault, AgentReply, ask_with_correction
 from moothall.participants.named_tools import read_bounded
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading.schemas import build_user_prompt
 
 if TYPE_CHECKING:
     import httpx2

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from moothall.codec.schemas import build_correction, build_user_prompt
 from moothall.disk.private import write_atomically
 from moothall.domain.budget import FREE
 from moothall.domain.causes import state_cause
@@ -26,6 +25,7 @@ from moothall.errors import MissingExtra, UnknownPlatform, describe_install
 from moothall.participants.agent_answers import AgentFault, AgentReply, ask_with_correction
 from moothall.participants.recipes import Recipe, build_environ, find_acp_recipe, load_agents
 from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText
+from moothall.reading.schemas import build_correction, build_user_prompt
 
 if TYPE_CHECKING:
     from moothall.participants.acp_process import AgentProcess, Permit

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from moothall.codec.answers import read_answer
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.errors import BadAnswer, UnclearChoice
 from moothall.ports.participant import Answer, NoAnswer, OnText, UnclearAnswer
+from moothall.reading.answers import read_answer
 
 ONE_CALL: Final = Usage(calls=1)
 

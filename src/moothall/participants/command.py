@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 from uuid import uuid4
 
-from moothall.codec.answers import Reading, parse_answer, read_answer
-from moothall.codec.schemas import build_correction, build_user_prompt, get_own_schema
 from moothall.disk.private import make_private_folder, write_atomically
 from moothall.domain.budget import FREE, MAX_STATED_DOLLARS, Usage, read_tokens
 from moothall.domain.causes import state_cause
@@ -31,6 +29,8 @@ from moothall.participants.agent_answers import (
 from moothall.participants.recipes import Output, Recipe, build_environ
 from moothall.participants.subprocess_runner import ProcessResult, run_program
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading.answers import Reading, parse_answer, read_answer
+from moothall.reading.schemas import build_correction, build_user_prompt, get_own_schema
 
 MAX_STARTS: Final = 200
 MAX_SESSION_LENGTH: Final = 200

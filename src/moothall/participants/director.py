@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Callable
 
-from moothall.codec.answers import read_answer
 from moothall.domain.consult import RecordFileRequest
 from moothall.domain.effects import Brief, CompareTexts
 from moothall.participants.record_writer import PLACE, write_record
 from moothall.participants.semantic_similarity import compare_texts
 from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
+from moothall.reading.answers import read_answer
 
 
 class DirectorParticipant:

@@ -12,9 +12,6 @@ from functools import partial
 from threading import Event
 from typing import Any, Final
 
-from moothall.codec.answers import read_answer
-from moothall.codec.field_values import is_free_text
-from moothall.codec.schemas import build_brief_schema, build_wire_schema, get_own_schema
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import state_cause
 from moothall.domain.context import extract_first_sentence
@@ -25,6 +22,9 @@ from moothall.participants.agent_answers import AgentReply, ask_with_correction
 from moothall.participants.local_model import NAME, Completion, LocalModel
 from moothall.participants.semantic_similarity import compute_relevance
 from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity, UnclearAnswer
+from moothall.reading.answers import read_answer
+from moothall.reading.field_values import is_free_text
+from moothall.reading.schemas import build_brief_schema, build_wire_schema, get_own_schema
 
 SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""

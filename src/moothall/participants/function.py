@@ -12,12 +12,12 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from moothall.codec.answers import read_answer
-from moothall.codec.schemas import build_correction
 from moothall.domain.causes import state_cause
 from moothall.domain.effects import Brief
 from moothall.errors import AnswerRefused, BadAnswer, UnclearChoice
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading.answers import read_answer
+from moothall.reading.schemas import build_correction
 
 log = logging.getLogger("moot")
 

@@ -6,9 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from moothall.codec import person_asks
-from moothall.codec.answers import Reading, WordedAnswer, read_answer
-from moothall.codec.non_answers import is_blank
 from moothall.domain.causes import state_cause
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.effects import Brief
@@ -26,6 +23,9 @@ from moothall.errors import BadAnswer
 from moothall.locale.catalogues import INTERVIEW, InterviewText
 from moothall.participants.hosts import name_local_door
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading import person_asks
+from moothall.reading.answers import Reading, WordedAnswer, read_answer
+from moothall.reading.non_answers import is_blank
 
 MAX_MEETINGS: Final = 256
 """Of how many seats is remembered what they have seen: the newest."""

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from moothall.codec.answers import Reading, read_answer
-from moothall.codec.schemas import build_request_schema, build_user_prompt
 from moothall.domain.causes import CauseCode, state_cause
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import OUTAGES
@@ -49,6 +47,8 @@ from moothall.ports.participant import (
     UnclearAnswer,
     note_meter,
 )
+from moothall.reading.answers import Reading, read_answer
+from moothall.reading.schemas import build_request_schema, build_user_prompt
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

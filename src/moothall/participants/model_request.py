@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from moothall.codec.answers import strip_thoughts
 from moothall.domain.budget import (
     CHARACTERS_PER_TOKEN,
     FREE,
@@ -35,6 +34,7 @@ from moothall.participants.failures import FailureKind, ModelFailure, translate_
 from moothall.participants.platforms import Platform
 from moothall.participants.provider_limits import MeteredCall, ProviderAccount
 from moothall.ports.participant import OnText, note_retry
+from moothall.reading.answers import strip_thoughts
 from moothall.reports.given_tools import OfferedTool
 
 if TYPE_CHECKING:

@@ -39,7 +39,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from moothall.codec.answers import parse_answer, read_answer
 from moothall.disk.text_files import parse_toml, read_text_file
 from moothall.domain.causes import state_cause
 from moothall.domain.effects import AnswerForm, Brief
@@ -48,6 +47,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import FENCE, compile_late
 from moothall.errors import BadAnswer, BadScript
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reading.answers import parse_answer, read_answer
 
 NAME: Final = "name"
 ABOUT: Final = "about"

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from moothall.codec.answers import read_answer
-from moothall.codec.ask_back import WHICH
-from moothall.codec.schemas import get_own_schema
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import random_unit
 from moothall.errors import BadAnswer, UnclearChoice
 from moothall.ports.participant import Answer, NoAnswer, UnclearAnswer
+from moothall.reading.answers import read_answer
+from moothall.reading.ask_back import WHICH
+from moothall.reading.schemas import get_own_schema
 from moothall_testkit.schema_values import draw_value
 
 FAULT_RATE: Final = 1 / 3

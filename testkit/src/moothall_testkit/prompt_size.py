@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
+from moothall.reading.schemas import build_user_prompt
 
 _WIDE: Final = re.compile(r"[^\u0000-\u2e7f]+")
 

@@ -19,14 +19,6 @@ from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moothall.codec.answers import (
-    MAX_ANSWER_LENGTH,
-    Reading,
-    build_reply,
-    parse_answer,
-    read_answer,
-)
-from moothall.codec.schemas import get_own_schema
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
 from moothall.domain.causes import Cause
@@ -56,6 +48,14 @@ from moothall.domain.roster import DIRECTOR, Swap
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.engine.step import step
 from moothall.errors import BadAnswer
+from moothall.reading.answers import (
+    MAX_ANSWER_LENGTH,
+    Reading,
+    build_reply,
+    parse_answer,
+    read_answer,
+)
+from moothall.reading.schemas import get_own_schema
 from moothall_testkit.schema_values import draw_value
 
 S = TypeVar("S")

@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, get_args
 
-from moothall.codec.field_values import read_flag, read_share
-from moothall.codec.schemas import allow_choice, allow_line
-from moothall.codec.stated import is_silent, split_clauses
 from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import MAX_REPLIES
 from moothall.domain.vocabulary import DEGREES
@@ -41,6 +38,9 @@ from moothall.plugins import (
     person_steps,
     quote_lines,
 )
+from moothall.reading.field_values import read_flag, read_share
+from moothall.reading.schemas import allow_choice, allow_line
+from moothall.reading.stated import is_silent, split_clauses
 
 ORDINARY: Final = 0.5
 """The reaction of a seat that asks for the floor and does not say how strong it is."""

@@ -8,9 +8,9 @@ from typing import Annotated, Final, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.codec.stated import find_choice
 from moothall.domain.replace import dataclass
 from moothall.plugins import Closed, Fact, Opened, Reply, SeatId, add_kind, build_choices
+from moothall.reading.stated import find_choice
 
 Name = Annotated[str, MinLen(1), MaxLen(64)]
 Line = Annotated[str, MaxLen(20_000)]

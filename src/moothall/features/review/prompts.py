@@ -8,7 +8,6 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-from moothall.codec.field_values import fold_name
 from moothall.domain.answer_table import quote_open_inputs
 from moothall.domain.effects import UnreadItem
 from moothall.domain.topic import list_input_numbers
@@ -53,6 +52,7 @@ from moothall.plugins import (
     read_two_sides,
     shorten_text,
 )
+from moothall.reading.field_values import fold_name
 
 MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""

@@ -12,7 +12,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, UnreadableFile
 from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, TOKEN_ORIGIN
 from moothall.domain.safe_text import fix_surrogates
@@ -27,6 +26,7 @@ from moothall.features.roundtable.state import Conference, SkippedTurn
 from moothall.features.roundtable.status import AcceptedSpeech, Blocked, ConferenceStatus
 from moothall.features.roundtable.words import FOLDER_DAMAGE, ROUNDTABLE_PROMPT
 from moothall.plugins import Language, Loss, SeatId, SessionId, one_line
+from moothall.reading.non_answers import is_refusal
 
 MAX_REPAIRS: Final = 10_000
 

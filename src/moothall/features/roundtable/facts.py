@@ -8,12 +8,12 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.codec.choices import POSITIONS
-from moothall.codec.stated import find_choice
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import drop_choice, extract_choice
 from moothall.features.roundtable.sections import MinutesSection
 from moothall.plugins import MAX_LABEL_LENGTH, Closed, Fact, Loss, Opened, Reply, SeatId, add_kind
+from moothall.reading.choices import POSITIONS
+from moothall.reading.stated import find_choice
 
 Text = Annotated[str, MinLen(1), MaxLen(50_000)]
 Line = Annotated[str, MaxLen(2_000)]

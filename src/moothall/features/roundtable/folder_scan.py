@@ -16,7 +16,6 @@ from typing import Annotated, Final, Literal
 from annotated_types import Ge
 from pydantic import ValidationError
 
-from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
 from moothall.domain.replace import dataclass
 from moothall.features.roundtable import files
@@ -34,6 +33,7 @@ from moothall.features.roundtable.files import (
 from moothall.features.roundtable.state import Conference, SkippedTurn
 from moothall.features.roundtable.words import FOLDER_DAMAGE, FolderDamageText
 from moothall.plugins import Language, Loss, get_adapter
+from moothall.reading.non_answers import is_refusal
 
 OWN_FOLDER: Final = ".moot"
 LOCK: Final = "lock"

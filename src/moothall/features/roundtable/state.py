@@ -4,8 +4,6 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Literal
 
-from moothall.codec.non_answers import check_beside
-from moothall.codec.stated import read_option
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import (
     drop_choice,
@@ -31,6 +29,8 @@ from moothall.plugins import (
     build_choices,
     names_nothing,
 )
+from moothall.reading.non_answers import check_beside
+from moothall.reading.stated import read_option
 
 Status = Literal["open", "concluding", "closed"]
 RECENT = 3

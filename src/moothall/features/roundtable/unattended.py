@@ -14,7 +14,6 @@ from typing import Final
 from watchfiles import Change, awatch
 
 from moothall.app.outages import run_through_outages
-from moothall.codec.answers import read_answer
 from moothall.domain.causes import state_cause
 from moothall.domain.roster import COMMAND
 from moothall.domain.safe_text import fix_surrogates
@@ -42,6 +41,7 @@ from moothall.plugins import (
     one_line,
     resolve_home,
 )
+from moothall.reading.answers import read_answer
 from moothall.reports.wording import explain_outage
 
 LOOK_SECONDS: Final = 3.0

@@ -8,15 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final, get_args
 
-from moothall.codec.schemas import (
-    allow_choice,
-    allow_line,
-    allow_list,
-    allow_replies,
-    allow_text,
-    allow_values,
-    build_table_schema,
-)
 from moothall.domain.answer_table import AnswerField, StateAsk, define_answer, index_by_kind
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import AnswerForm, Schema
@@ -42,6 +33,15 @@ from moothall.protocols.council.state import (
     list_own_challenges,
 )
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_offered_types
+from moothall.reading.schemas import (
+    allow_choice,
+    allow_line,
+    allow_list,
+    allow_replies,
+    allow_text,
+    allow_values,
+    build_table_schema,
+)
 from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
 

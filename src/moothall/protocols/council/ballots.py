@@ -6,9 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from moothall.codec.choices import POSITIONS
-from moothall.codec.field_values import read_integer
-from moothall.codec.stated import find_choice, is_silent, split_by_line_number
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.frame import is_none_of_these
 from moothall.domain.ids import SeatId
@@ -23,6 +20,9 @@ from moothall.protocols.council.motions import (
     weigh_blind_support,
 )
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
+from moothall.reading.choices import POSITIONS
+from moothall.reading.field_values import read_integer
+from moothall.reading.stated import find_choice, is_silent, split_by_line_number
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import MOTION_OPTIONS, BlindEvidence

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, get_args
 
-from moothall.codec import schemas
 from moothall.domain.answer_table import (
     AnswerField,
     StateAsk,
@@ -38,6 +37,7 @@ from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer
 from moothall.protocols.swarm.rules.operations import list_params
 from moothall.protocols.swarm.rules.review import find_invitation
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
+from moothall.reading import schemas
 from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
 

@@ -11,7 +11,6 @@ from functools import lru_cache, partial
 from operator import is_
 from typing import Final
 
-from moothall.codec.answers import is_pass
 from moothall.domain.answer_table import ask_for_replies, fill_brief, read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
@@ -43,6 +42,7 @@ from moothall.protocols.swarm.rules.endings import find_ballot_fault, read_synth
 from moothall.protocols.swarm.rules.review import LOOKED_AT, build_comparison, find_invitation
 from moothall.protocols.swarm.rules.round_start import is_ping
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
+from moothall.reading.answers import is_pass
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition
 
 MAX_TASK_LENGTH: Final = 20_000

@@ -13,15 +13,7 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from moothall.codec.answers import as_json
-from moothall.codec.person_asks import (
-    UnsaidWords,
-    build_person_ask,
-    describe_empty,
-    find_command,
-    read_step,
-)
-from moothall.codec.schemas import build_brief_schema
+from moothall.codec.adapters import as_json
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, RequiredInput, list_worded_choices
 from moothall.domain.ids import AskId, KeyedCall, SeatId, SessionId, find_asked_seat, parse_seat_id
@@ -32,6 +24,14 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadAnswer, BadSetting, MootError, NotAllowed, UnknownAsk, UnknownSeat
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
 from moothall.ports.runner import MAX_WAIT_SECONDS, PROGRESS_SECONDS
+from moothall.reading.person_asks import (
+    UnsaidWords,
+    build_person_ask,
+    describe_empty,
+    find_command,
+    read_step,
+)
+from moothall.reading.schemas import build_brief_schema
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext, Source
 

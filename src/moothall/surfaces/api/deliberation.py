@@ -14,7 +14,6 @@ from moothall.app.deliberations import (
 )
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.app.session_list import SessionLine
-from moothall.codec.schemas import build_brief_schema
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import Opened
 from moothall.domain.ids import KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
@@ -27,6 +26,7 @@ from moothall.errors import NotAllowed, SessionClosed, WorldError
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.motions import list_challenges
+from moothall.reading.schemas import build_brief_schema
 from moothall.reports.timeline import format_time
 from moothall.scoring.independence import is_same_family
 from moothall.surfaces.api import fields, shapes, views

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from moothall.app.session_list import SessionLine
-from moothall.codec.answers import as_json
+from moothall.codec.adapters import as_json
 from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import strip_control

@@ -9,7 +9,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any, Final
 
 from moothall.app.session_reader import FoldedSession
-from moothall.codec.schemas import get_adapter
+from moothall.codec.adapters import get_adapter
 from moothall.domain.budget import Budget, Spent
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language, Opened

@@ -273,7 +273,7 @@ async def diff(moot: Moot, left: str, right: str) -> CommandResult:
 
 
 def _encode_entries(entries: "Sequence[Entry]") -> list[dict[str, Any]]:
-    from moothall.codec.answers import as_json as plain_json
+    from moothall.codec.adapters import as_json as plain_json
 
     rows = []
     for entry in entries:

@@ -10,7 +10,6 @@ import click
 
 from moothall.app.moot import Moot
 from moothall.app.reading_threads import run_on_own_thread
-from moothall.codec.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.domain.effects import Ask
 from moothall.domain.ids import find_asked_seat, parse_seat_id, parse_session_id
 from moothall.domain.person import PersonStep
@@ -18,6 +17,7 @@ from moothall.domain.safe_text import one_line, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
+from moothall.reading.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
 from moothall.surfaces.api.asks import METHODS, AnswerPreviewOut, AskOut, AsksOut, WrittenOut
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output

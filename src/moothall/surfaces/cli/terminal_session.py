@@ -395,7 +395,7 @@ def build_plan_result(
     describe: Callable[[Opened], Iterable[str]] = lambda opened: (),
 ) -> CommandResult:
     """Return what would be opened and what it would cost. `describe` adds lines of the protocol's own."""
-    from moothall.codec.answers import as_json as plain_json
+    from moothall.codec.adapters import as_json as plain_json
     from moothall.surfaces.api.opening import DryRunOut, build_plan
 
     opened, estimate = planned.opened, estimate_session(planned.opened, moot.seating.kinds)

@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Final
 
-from moothall.codec.choices import build_choices
-from moothall.codec.non_answers import check_beside
-from moothall.codec.stated import read_option
 from moothall.domain.frame import names_nothing
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields, fast_replace
@@ -31,6 +28,9 @@ from moothall.protocols.swarm.rules.evidence import (
     is_clear,
 )
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
+from moothall.reading.choices import build_choices
+from moothall.reading.non_answers import check_beside
+from moothall.reading.stated import read_option
 from moothall.scoring import stigmergy
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition

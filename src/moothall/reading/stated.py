@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from moothall.codec.choices import (
+from moothall.domain.person import PersonChoice
+from moothall.domain.safe_text import compile_late
+from moothall.domain.text.signs import fold_text
+from moothall.domain.vocabulary import CHOICE_LABELS, LONE_WORDS, PATTERNS
+from moothall.reading.choices import (
     Lexicon,
     build_lexicon,
     drop_pictures,
@@ -23,10 +27,6 @@ from moothall.codec.choices import (
     is_weak,
     read_choice,
 )
-from moothall.domain.person import PersonChoice
-from moothall.domain.safe_text import compile_late
-from moothall.domain.text.signs import fold_text
-from moothall.domain.vocabulary import CHOICE_LABELS, LONE_WORDS, PATTERNS
 
 MAX_READ: Final = 20_000
 """A longer text is not looked through for a choice."""

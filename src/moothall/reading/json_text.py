@@ -8,10 +8,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self, SupportsIndex
 
-from moothall.codec.field_values import fold_name, fold_names, is_empty
 from moothall.domain.effects import Schema
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
+from moothall.reading.field_values import fold_name, fold_names, is_empty
 
 MAX_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""

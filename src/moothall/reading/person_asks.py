@@ -11,12 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from moothall.codec.answers import FromText, WordedAnswer, parse_alternative, parse_answer
-from moothall.codec.choices import list_words, read_choice, read_typed_choice
-from moothall.codec.field_values import read_integer, read_share, split_numbers, split_sureness
-from moothall.codec.json_text import extract_object
-from moothall.codec.schemas import get_own_schema
-from moothall.codec.stated import find_choice, is_sentence, split_by_line_number
 from moothall.domain.effects import AnswerRules, Brief
 from moothall.domain.facts import Language
 from moothall.domain.person import (
@@ -31,6 +25,12 @@ from moothall.domain.person import (
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import DERIVED_PERSON, PERSON_SEAT, DerivedPersonText
+from moothall.reading.answers import FromText, WordedAnswer, parse_alternative, parse_answer
+from moothall.reading.choices import list_words, read_choice, read_typed_choice
+from moothall.reading.field_values import read_integer, read_share, split_numbers, split_sureness
+from moothall.reading.json_text import extract_object
+from moothall.reading.schemas import get_own_schema
+from moothall.reading.stated import find_choice, is_sentence, split_by_line_number
 
 _ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
 _ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")

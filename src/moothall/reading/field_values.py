@@ -14,9 +14,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NoReturn
 
-from moothall.codec.choices import build_choices, has_meaning, is_line_number
-from moothall.codec.schemas import OPEN_LIST
-from moothall.codec.stated import PositionRead, find_choice, is_sentence
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Schema
 from moothall.domain.safe_text import compile_late, one_line
@@ -29,6 +26,9 @@ from moothall.domain.vocabulary import (
     PATTERNS,
 )
 from moothall.errors import BadAnswer, UnclearChoice
+from moothall.reading.choices import build_choices, has_meaning, is_line_number
+from moothall.reading.schemas import OPEN_LIST
+from moothall.reading.stated import PositionRead, find_choice, is_sentence
 
 MAX_CACHED_NAME_LENGTH: Final = 64
 _NO_LETTERS: Final = compile_late(r"[\W_]+")
@@ -62,7 +62,7 @@ NOT_GIVEN: Final = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingNotes:
-    """The notes on one answer. The codes are listed in `moothall.codec.lenient_parser`."""
+    """The notes on one answer. The codes are listed in `moothall.reading.lenient_parser`."""
 
     is_strict: bool = False
     """Whether an answer is refused rather than cut, or read without a part of it."""

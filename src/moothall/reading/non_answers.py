@@ -10,9 +10,6 @@ from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Final, NoReturn, TypeVar
 
-from moothall.codec.choices import POSITIONS, build_choices
-from moothall.codec.field_values import fold_name, fold_names, is_free_text, show_value
-from moothall.codec.stated import find_other_side
 from moothall.domain.effects import AnswerRules, Brief, Schema
 from moothall.domain.frame import is_none_of_these, is_yes_or_no
 from moothall.domain.person import PersonChoice
@@ -21,6 +18,9 @@ from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import MAX_LABEL_LENGTH, drop_choice, extract_choice, normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import AnswerRefused, BadAnswer, UnclearChoice
+from moothall.reading.choices import POSITIONS, build_choices
+from moothall.reading.field_values import fold_name, fold_names, is_free_text, show_value
+from moothall.reading.stated import find_other_side
 
 T = TypeVar("T")
 

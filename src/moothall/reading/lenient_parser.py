@@ -14,19 +14,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from moothall.codec import field_values as values
-from moothall.codec.choices import build_choices
-from moothall.codec.json_text import (
-    choose_object,
-    find_list,
-    find_list_of,
-    find_object,
-    find_wrapped,
-    list_owners,
-)
-from moothall.codec.non_answers import check_beside
-from moothall.codec.schemas import OPEN_LIST
-from moothall.codec.stated import PositionRead, is_label_name, is_sentence
 from moothall.domain.effects import InferField, ReadWord, Schema, UnreadItem
 from moothall.domain.facts import list_worded_choices
 from moothall.domain.safe_text import compile_late
@@ -34,6 +21,19 @@ from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer, UnclearChoice
+from moothall.reading import field_values as values
+from moothall.reading.choices import build_choices
+from moothall.reading.json_text import (
+    choose_object,
+    find_list,
+    find_list_of,
+    find_object,
+    find_wrapped,
+    list_owners,
+)
+from moothall.reading.non_answers import check_beside
+from moothall.reading.schemas import OPEN_LIST
+from moothall.reading.stated import PositionRead, is_label_name, is_sentence
 
 MAX_DEPTH: Final = 8
 PASS: Final = "pass"  # noqa: S105 - a contribution that says nothing

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import TypeAdapter
-
+from moothall.codec.adapters import get_adapter
 from moothall.domain.facts import Language
 from moothall.domain.seeded_random import model_seed
 from moothall.domain.topic import UserReply
@@ -29,12 +28,6 @@ WRAPPER: Final = "reply"
 """The field that holds an answer of several shapes where a provider takes only an object at the root of a schema."""
 MAX_SHOWN: Final = 24
 """How many allowed values of a field a prompt lists."""
-
-
-@cache
-def get_adapter(shape: type) -> TypeAdapter[Any]:
-    """Return the validator of a shape; it is built once."""
-    return TypeAdapter(shape)
 
 
 @cache

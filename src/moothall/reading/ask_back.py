@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from moothall.codec.field_values import show_value
-from moothall.codec.non_answers import find_answer_text, find_unlisted_answer
-from moothall.codec.schemas import allow_line, allow_values, turn_list
 from moothall.domain.effects import AnswerForm, Brief, keep_answer, no_fault
 from moothall.domain.facts import MEANT, Language, Reply
 from moothall.domain.person import Answers, PersonAsk
@@ -20,6 +17,9 @@ from moothall.domain.seeded_random import model_seed
 from moothall.domain.text.signs import fold_text
 from moothall.errors import UnclearChoice
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
+from moothall.reading.field_values import show_value
+from moothall.reading.non_answers import find_answer_text, find_unlisted_answer
+from moothall.reading.schemas import allow_line, allow_values, turn_list
 from moothall.reports import person_steps
 
 WHICH: Final = "which"

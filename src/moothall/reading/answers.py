@@ -8,19 +8,20 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import ValidationError
 
-from moothall.codec.choices import build_choices
-from moothall.codec.field_values import find_allowed, show_value
-from moothall.codec.json_text import extract_object
-from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.non_answers import check_beside, check_echo, check_refusal, check_sides
-from moothall.codec.schemas import WRAPPER, build_schema, get_adapter, get_own_schema
+from moothall.codec.adapters import get_adapter
 from moothall.codec.settings import explain_validation_error
-from moothall.codec.stated import is_sentence
 from moothall.domain.consult import MAX_PREFACE_LENGTH
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply, list_worded_choices
 from moothall.domain.safe_text import compile_late, fix_surrogates, one_line
 from moothall.errors import BadAnswer, UnclearChoice
+from moothall.reading.choices import build_choices
+from moothall.reading.field_values import find_allowed, show_value
+from moothall.reading.json_text import extract_object
+from moothall.reading.lenient_parser import LenientParser
+from moothall.reading.non_answers import check_beside, check_echo, check_refusal, check_sides
+from moothall.reading.schemas import WRAPPER, build_schema, get_own_schema
+from moothall.reading.stated import is_sentence
 
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
 _TAG = (
@@ -318,11 +319,6 @@ def build_reply(
             f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}"
         )
     return form.reply(ask=ask, seat=seat, said=said, usage=usage, **details)  # type: ignore[arg-type]  # `parse_answer` validates it
-
-
-def as_json(value: object) -> object:
-    """Return the plain JSON form of a value, without the fields that have their default."""
-    return get_adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)  # type: ignore[arg-type]  # is hashable
 
 
 def _check_fills(raw: Mapping[str, object], fills: Mapping[str, object]) -> None:
