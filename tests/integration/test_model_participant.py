@@ -138,7 +138,9 @@ def test_an_intent_is_asked_for_with_its_schema_in_the_prompt_and_in_the_request
         "intent_to_speak",
     ]
     assert '"reaction_score"' in sent["messages"][1]["content"].rpartition("JSON Schema:")[2]
-    assert sent["max_tokens"] == 2_000
+    assert sent["max_tokens"] == 2_000 + 4 * RULES.forms["intent"].max_tokens, (
+        "thinking has its own room"
+    )
     assert not sent.get("stream")
 
 
@@ -297,7 +299,7 @@ def test_an_answer_that_was_cut_off_gets_more_room() -> None:
     )
     response, _ = respond(stub, brief("intent"))
     told(response)
-    assert [request.body["max_tokens"] for request in stub.asked] == [2_000, 8_000]
+    assert [request.body["max_tokens"] for request in stub.asked] == [2_600, 10_400]
 
 
 def test_a_server_that_does_not_take_the_schema_is_asked_without_it_from_then_on() -> None:

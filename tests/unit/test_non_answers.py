@@ -210,7 +210,7 @@ def test_hints_stand_outside_the_quotes() -> None:
             "intent",
             {"reaction_score": 0.5, "intent_to_speak": True, "reason": "one short sentence"},
         ),
-        ("speech", "You take part in a meeting of minds. Give just what you are asked for."),
+        ("speech", "Several minds work on one question; you are one of them."),
         ("speech", "..."),
         ("speech", "{}"),
         ("speech", "null"),

@@ -89,7 +89,7 @@ def check_marks(brief: Brief) -> None:
             assert USER not in line, line
         if not line.startswith(FENCE):
             assert OTHER not in line, line
-    assert "Lines that begin with '> '" in brief.system or "以“> ”开头的行" in brief.system
+    assert 'Lines that begin with "> "' in brief.system or "以“> ”开头的行" in brief.system
 
 
 class HostileModel(CarelessModel):

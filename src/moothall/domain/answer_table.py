@@ -16,6 +16,7 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.facts import Language
 from moothall.domain.frame import is_either_or
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
+from moothall.domain.prompt_parts import build_system_text
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import quote_user, shorten_text
 from moothall.domain.session_state import ProtocolState
@@ -96,20 +97,23 @@ def fill_brief(
     ask: Ask,
     rules: AnswerRules,
     *,
-    system: str,
     own: str,
+    system: str = "",
     perception: Perception | None = None,
     **more: Any,
 ) -> Brief:
     """Return the brief of a seat: how its answer is read, the question, and what the protocol says itself.
 
-    What the marks of quoted lines mean, and the user's words that nobody has answered, stand in every prompt (Q-8).
+    The system text, which says what the marks of quoted lines mean, is one for all protocols; `system` stands behind it. The
+    user's words that nobody has answered stand in every prompt (Q-8).
     """
     opened = state.opened
     seen = perception or Perception(goal=opened.topic, memory=ContextWindow(window=1))
     if more.get("chore") is None:
-        words = PARTICIPANT_PROMPT[opened.language]
-        system = f"{system}{words.between}{words.marks}"
+        shared_text = build_system_text(opened.language)
+        if system:
+            shared_text += PARTICIPANT_PROMPT[opened.language].between + system
+        system = shared_text
         added = quote_open_inputs(state)
         if added:
             own = f"{added}\n\n{own.removeprefix(chr(10))}"

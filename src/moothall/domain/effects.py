@@ -78,6 +78,10 @@ InferField = Callable[[str, Mapping[str, object]], object | None]
 """Returns the value of a field, by its name and the fields that were given; None if they do not say it."""
 
 
+LENGTH_ROOM: Final = 4
+"""How many times as long as asked for an answer may be before it is cut off."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
     """The form of one kind of answer."""
@@ -95,6 +99,7 @@ class AnswerForm:
     """Whether it is plain text or JSON."""
 
     max_tokens: int
+    """How many tokens an answer of the length that its prompt asks for has at most."""
 
     instead: Alternative | None = None
     """What may be given in its place."""
@@ -229,6 +234,8 @@ class Brief(AnswerRules):
     chore: object = None
     schema: Schema | None = None
     hints: Mapping[str, str] = field(default_factory=dict)
+    explains_fields: bool = False
+    """Whether its words say what each field of the answer is for: then the form only names them."""
     tools: ToolAccess | None = None
     """What the seat may look up; None where it may not."""
     shows_given: bool = False

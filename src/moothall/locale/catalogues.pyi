@@ -284,7 +284,6 @@ class CouncilPersonText(CouncilFieldsText):
 COUNCIL_PERSON: Catalogue[CouncilPersonText]
 
 class CouncilPromptText(CouncilFieldsText):
-    system: str
     question: str
     options: str
     table: str
@@ -518,8 +517,18 @@ class OpeningText(Texts):
 OPENING: Catalogue[OpeningText]
 
 class ParticipantPromptText(Texts):
-    marks: str
+    system: str
     between: str
+    you: str
+    stance: str
+    instructions: str
+    choice: str
+    choice_options: str
+    choice_or_none: str
+    own_choice: str
+    confidence: str
+    form: str
+    to_user: str
     from_user: str
     counts_now: str
     reply_lines: str
@@ -537,6 +546,7 @@ class ParticipantPromptText(Texts):
     look_up: str
     looked_up: str
     look_up_failed: str
+    heads: Mapping[str, str]
 
 PARTICIPANT_PROMPT: Catalogue[ParticipantPromptText]
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.causes import state_cause
 from moothall.domain.context import extract_first_sentence
-from moothall.domain.effects import Brief, Schema
+from moothall.domain.effects import LENGTH_ROOM, Brief, Schema
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.errors import UnclearChoice
 from moothall.participants.agent_answers import AgentReply, ask_with_correction
@@ -24,7 +24,7 @@ from moothall.participants.semantic_similarity import compute_relevance
 from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity, UnclearAnswer
 from moothall.reading.answers import read_answer
 from moothall.reading.field_values import is_free_text
-from moothall.reading.schemas import build_brief_schema, build_wire_schema, get_own_schema
+from moothall.reading.schemas import build_request_schema, build_user_prompt, get_own_schema
 
 SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""
@@ -102,19 +102,18 @@ class EmbeddedParticipant:
             "seed": model_seed(brief.seed, brief.ask.id),
         }
         if not is_text:
-            sampling["json_schema"] = build_wire_schema(build_brief_schema(brief))
+            sampling["json_schema"] = build_request_schema(brief)
 
         async def ask(complaint: str) -> AgentReply:
             messages = [
                 {"role": "system", "content": brief.system},
-                {
-                    "role": "user",
-                    "content": f"{brief.shared}\n\n{brief.own}"
-                    + (f"\n\n({complaint})" if complaint else ""),
-                },
+                {"role": "user", "content": build_user_prompt(brief, complaint or None)},
             ]
             done = await self._generate_text(
-                messages, brief.form.max_tokens, sampling, on_text if is_text else _discard_text
+                messages,
+                LENGTH_ROOM * brief.form.max_tokens,
+                sampling,
+                on_text if is_text else _discard_text,
             )
             return AgentReply(text=done.text, usage=_build_usage(done), model=self._model.path.name)
 

@@ -48,7 +48,7 @@ from moothall.ports.participant import (
     note_meter,
 )
 from moothall.reading.answers import Reading, read_answer
-from moothall.reading.schemas import build_request_schema, build_user_prompt
+from moothall.reading.schemas import build_request_schema, build_user_prompt, is_strict_schema
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
@@ -58,6 +58,9 @@ if TYPE_CHECKING:
 _IMPORTING: Final = threading.Lock()
 _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "ollama", "vllm"})
 """Providers whose list of models is complete, so that a name missing from it is wrong."""
+
+_SHOWS_SCHEMA: Final = frozenset({"openai", "openai-chat", "openai-responses"})
+"""Providers that show a schema to the model, as a part of its prompt, and have a strict mode. Others only constrain what it writes."""
 
 _UNUSABLE: Final = frozenset({FailureKind.AUTH, FailureKind.NO_MODEL, FailureKind.NOT_FOUND})
 """Failures of a trial that the next request would have as well."""
@@ -312,11 +315,12 @@ class ModelParticipant:
             )
             if response is not None:
                 return _parse_response(brief, response)
-        user = build_user_prompt(desk.add_results(brief), now.complaint)
+        asked = desk.add_results(brief)
         if brief.form.form == "text":
+            user = build_user_prompt(asked, now.complaint)
             response = await self._request_text(asking, model, user, now.room)
         else:
-            response = await self._request_json(asking, model, user, now.room)
+            response = await self._request_json(asking, model, asked, now)
         return _parse_response(brief, response)
 
     async def _request_with_tools(
@@ -377,28 +381,47 @@ class ModelParticipant:
         return response
 
     async def _request_json(
-        self, asking: BriefRequest, model: "Model", user: str, room: int
+        self, asking: BriefRequest, model: "Model", asked: Brief, now: model_request.Attempt
     ) -> "ModelResponse":
-        from pydantic_ai.models import ModelRequestParameters
-        from pydantic_ai.output import OutputObjectDefinition
-
         if not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
-            return await asking.request_whole(model, user, room, None)
-        wanted = OutputObjectDefinition(
-            json_schema=build_request_schema(asking.brief), name=asking.brief.form.kind
-        )
-        native = ModelRequestParameters(
-            output_mode="native", output_object=wanted, prompted_output_template=False
-        )
+            user = build_user_prompt(asked, now.complaint)
+            return await asking.request_whole(model, user, now.room, None)
         try:
-            return await asking.request_whole(model, user, room, native)
+            return await self._request_by_schema(asking, model, asked, now)
         except ModelFailure as failure:
             if not failure.is_refused_part:
                 raise
         # If something other than the schema was rejected, this fails in the same way, and the schema is tried again next time.
-        response = await asking.request_whole(model, user, room, None)
+        user = build_user_prompt(asked, now.complaint)
+        response = await asking.request_whole(model, user, now.room, None)
         self._takes_schema = False
         return response
+
+    async def _request_by_schema(
+        self, asking: BriefRequest, model: "Model", asked: Brief, now: model_request.Attempt
+    ) -> "ModelResponse":
+        """Request an answer in its schema; where the provider shows that to the model, the prompt does not describe it again."""
+        from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.output import OutputObjectDefinition
+
+        is_shown = self._shows_schema
+        schema = build_request_schema(asked, is_shown=is_shown)
+        wanted = OutputObjectDefinition(
+            json_schema=schema,
+            name=asked.form.kind,
+            strict=_find_strict_mode(asked, schema, is_shown=is_shown),
+        )
+        native = ModelRequestParameters(
+            output_mode="native", output_object=wanted, prompted_output_template=False
+        )
+        user = build_user_prompt(asked, now.complaint, shows_form=not is_shown)
+        return await asking.request_whole(model, user, now.room, native)
+
+    @property
+    def _shows_schema(self) -> bool:
+        """Whether the provider puts the schema before the prompt, where the model reads it."""
+        is_own_server = find_address(self._platform, self._environ) is None
+        return self._platform.provider in _SHOWS_SCHEMA and is_own_server
 
     async def _probe_intent(self, asking: BriefRequest) -> Reading | None:
         """Derive an intent from the probability of one token; None if it must be asked in full."""
@@ -516,6 +539,13 @@ class ModelParticipant:
         if address is not None and (provider == SERVER or is_stand_in):
             name = address
         return ModelEndpoint(name=name, address=address, variable=key.variable, secret=key.value)
+
+
+def _find_strict_mode(asked: Brief, schema: Any, *, is_shown: bool) -> bool | None:
+    """Return whether a provider is asked to enforce a schema; None where it is not known to have a mode for that."""
+    if is_shown and asked.explains_fields and is_strict_schema(schema):
+        return True
+    return None
 
 
 def _note_unseen(asking: BriefRequest) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from moothall.domain.budget import (
     Usage,
     read_tokens,
 )
-from moothall.domain.effects import Brief
+from moothall.domain.effects import LENGTH_ROOM, Brief
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.participants.failures import FailureKind, ModelFailure, translate_error
 from moothall.participants.platforms import Platform
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MIN_ROOM: Final = 2_000
+THINKING_ROOM: Final = 2_000
+"""How many tokens a reasoning model has before it answers."""
 MORE_ROOM: Final = 4
 ALTERNATIVES: Final = 10
 TRIAL_TOKENS: Final = 16
@@ -390,10 +391,10 @@ class BriefRequest:
         return ModelRequest(parts=[UserPromptPart(content=content)], instructions=self.brief.system)
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
-        # Reasoning models spend tokens before they answer: the limit only stops one that runs away, the prompt sizes the answer.
+        # The limit only stops a model that runs away.
         # Clients would retry on their own and sleep for any Retry-After, past our deadline: hence no retries there.
         settings: ModelSettings = {
-            "max_tokens": room * max(MIN_ROOM, 4 * self.brief.form.max_tokens),
+            "max_tokens": room * (THINKING_ROOM + LENGTH_ROOM * self.brief.form.max_tokens),
             "timeout": silence,
             "max_retries": 0,
         }

@@ -13,13 +13,13 @@ from moothall.domain.effects import AnswerForm, Brief, keep_answer, no_fault
 from moothall.domain.facts import MEANT, Language, Reply
 from moothall.domain.person import Answers, PersonAsk
 from moothall.domain.safe_text import compile_late, quote_lines
-from moothall.domain.seeded_random import model_seed
+from moothall.domain.seeded_random import model_seed, turn_list
 from moothall.domain.text.signs import fold_text
 from moothall.errors import UnclearChoice
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.reading.field_values import show_value
 from moothall.reading.non_answers import find_answer_text, find_unlisted_answer
-from moothall.reading.schemas import allow_line, allow_values, turn_list
+from moothall.reading.schemas import allow_line, allow_values
 from moothall.reports import person_steps
 
 WHICH: Final = "which"

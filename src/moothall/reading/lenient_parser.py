@@ -453,6 +453,8 @@ class LenientParser:
                 if given[name] not in ("", None):
                     self._notes.add("left_out", where, given[name])
                 continue
+            if name not in required and _names_none(of_field, given[name]):
+                continue
             before = len(self.notes)
             value = self._replace_word(name, given[name], where)
             try:
@@ -674,6 +676,17 @@ def _name_line(item: object, key: str, name: str) -> object:
     if mark is None:
         return item
     return {key: mark[1], name: mark[2]}
+
+
+def _names_none(schema: Schema, value: object) -> bool:
+    """Whether a value stands for none: 0 where an answer names a line, because no line has it, or [] where one item is the least."""
+    if value == []:
+        return bool(schema.get("minItems", 0) > 0)
+    if isinstance(value, bool) or value not in (0, "0", "#0"):
+        return False
+    if "enum" in schema:
+        return values.are_integers(schema["enum"]) and 0 not in schema["enum"]
+    return bool(schema.get("type") == "integer" and schema.get("minimum", 0) > 0)
 
 
 def _takes_empty(schema: Schema, value: object) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moothall.codec.adapters import get_adapter
 from moothall.domain.facts import Language
-from moothall.domain.seeded_random import model_seed
+from moothall.domain.seeded_random import model_seed, turn_list
 from moothall.domain.topic import UserReply
 from moothall.locale.catalogues import ANSWER_FORM, PARTICIPANT_PROMPT
 
@@ -162,9 +162,16 @@ def build_brief_schema(brief: "Brief") -> dict[str, Any]:
     return {"anyOf": [*own.get("anyOf", [own]), other]}
 
 
-def build_request_schema(brief: "Brief") -> Any:
-    """Return the schema that a provider is sent: an object at its root, as all of them take it (M-15)."""
-    schema = build_wire_schema(build_brief_schema(brief))
+def build_request_schema(brief: "Brief", *, is_shown: bool = False) -> Any:
+    """Return the schema that a provider is sent: an object at its root, as all of them take it (M-15).
+
+    Where the prompt says what a field holds that has nothing to say, it is a strict one: see `build_strict_schema`.
+    """
+    whole = build_brief_schema(brief)
+    if brief.explains_fields:
+        schema = build_strict_schema(whole, is_shown=is_shown)
+    else:
+        schema = build_wire_schema(whole)
     if "anyOf" not in schema:
         return schema
     return {
@@ -173,6 +180,75 @@ def build_request_schema(brief: "Brief") -> Any:
         "required": [WRAPPER],
         "additionalProperties": False,
     }
+
+
+_LEAST: Final = frozenset({"minimum", "exclusiveMinimum", "minItems"})
+"""What would keep a field from being empty."""
+_CHECKED_BY_CODE: Final = frozenset({"maximum", "exclusiveMaximum", *_LEAST})
+"""What not every strict mode knows: code checks it when the answer is read."""
+_NOT_STRICT: Final = frozenset({"allOf", "contains", *_LIMITS})
+
+
+def build_strict_schema(schema: Any, *, is_shown: bool, is_optional: bool = False) -> Any:
+    """Return a schema in which every field is required; one that may be left out may be empty: "", [] or 0.
+
+    So a model writes the fields in their order: the reason before the verdict that rests on it. Where the provider puts the
+    schema before the prompt (`is_shown`), numbers of lines are any integers: the schema is the same in each ask of a session,
+    and the prompt behind it stays cached.
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    if "anyOf" in schema:
+        branches = [each for each in schema["anyOf"] if each.get("type") != "null"]
+        built = [build_strict_schema(each, is_shown=is_shown) for each in branches]
+        if len(built) == 1:
+            return build_strict_schema(branches[0], is_shown=is_shown, is_optional=is_optional)
+        return {"anyOf": built}
+    if "enum" in schema:
+        return _allow_empty_choice(schema, is_shown=is_shown, is_optional=is_optional)
+    dropped = _NOT_STRICT
+    if is_shown:
+        dropped |= _CHECKED_BY_CODE
+    if is_optional and schema.get("minimum", 1) > 0:
+        # A chance may be 0 as it is; where a line is named, 0 is none.
+        dropped |= _LEAST
+    built_schema = {key: value for key, value in schema.items() if key not in dropped}
+    if "items" in schema:
+        built_schema["items"] = build_strict_schema(schema["items"], is_shown=is_shown)
+    if "properties" not in schema:
+        return built_schema
+    required = schema.get("required", ())
+    fields: Mapping[str, Any] = schema["properties"]
+    built_schema["properties"] = {
+        name: build_strict_schema(each, is_shown=is_shown, is_optional=name not in required)
+        for name, each in fields.items()
+    }
+    built_schema["required"] = [*fields]
+    built_schema["additionalProperties"] = False
+    return built_schema
+
+
+def _allow_empty_choice(schema: "Schema", *, is_shown: bool, is_optional: bool) -> dict[str, Any]:
+    values = [*schema["enum"]]
+    is_number = all(isinstance(each, int) for each in values)
+    if is_number and is_shown:
+        return {"type": "integer"}
+    empty = 0 if is_number else ""
+    if is_optional and empty not in values:
+        values.append(empty)
+    return {"type": schema.get("type", "string"), "enum": values}
+
+
+def is_strict_schema(schema: Any) -> bool:
+    """Whether a schema fits the strict mode of a provider: each object in it names all of its fields."""
+    if not isinstance(schema, Mapping):
+        return True
+    if schema.get("type") == "object" and "properties" not in schema:
+        return False
+    inner = [*schema.get("anyOf", ()), *schema.get("properties", {}).values()]
+    if "items" in schema:
+        inner.append(schema["items"])
+    return all(map(is_strict_schema, inner))
 
 
 def get_own_schema(brief: "Brief") -> dict[str, Any]:
@@ -254,17 +330,47 @@ def _describe_limits(schema: "Schema", language: Language) -> str:
     return f"{low:g} … {high:g}"
 
 
-def build_user_prompt(brief: "Brief", complaint: str | None = None) -> str:
-    """Return everything that follows the system prompt."""
+def build_user_prompt(
+    brief: "Brief", complaint: str | None = None, *, shows_form: bool = True
+) -> str:
+    """Return everything that follows the system prompt.
+
+    Without `shows_form` a form whose fields the prompt explains is left out: the provider shows its schema to the model.
+    """
     parts = [brief.shared, brief.own]
-    if brief.form.form == "json":
-        turn = model_seed(brief.seed, brief.ask.id)
-        parts.append(
-            describe_schema(_turn_choices(get_own_schema(brief), turn), brief.hints, brief.language)
-        )
+    if brief.form.form == "json" and (shows_form or not brief.explains_fields):
+        parts.append(_describe_form(brief))
     if complaint is not None:
         parts.append(build_correction(brief.language, complaint))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
+
+
+def _describe_form(brief: "Brief") -> str:
+    """Describe the form of an answer: its fields by name where the prompt explains them, else with what each may hold."""
+    schema = get_own_schema(brief)
+    if brief.explains_fields:
+        fields = ", ".join(_name_fields(schema))
+        return PARTICIPANT_PROMPT[brief.language].form.format(fields=fields)
+    turn = model_seed(brief.seed, brief.ask.id)
+    return describe_schema(_turn_choices(schema, turn), brief.hints, brief.language)
+
+
+def _name_fields(schema: "Schema") -> list[str]:
+    """Return the names of the fields of an answer; a list of objects is named with theirs: `votes [{answer, rating}]`."""
+    branch = schema["anyOf"][0] if "anyOf" in schema else schema
+    names: list[str] = []
+    for name, each in branch.get("properties", {}).items():
+        field = _drop_null(each)
+        inner = field.get("items", field)
+        if "properties" in inner:
+            listed = ", ".join(_name_fields(inner))
+            shown = f"{{{listed}}}"
+            if field.get("type") == "array":
+                shown = f"[{shown}]"
+            names.append(f"{name} {shown}")
+        else:
+            names.append(name)
+    return names
 
 
 def _turn_choices(schema: Any, turn: int) -> Any:
@@ -280,14 +386,6 @@ def _turn_choices(schema: Any, turn: int) -> Any:
             words = turn_list(words, turn)
         turned["enum"] = [*words]
     return turned
-
-
-def turn_list(words: Sequence[str], turn: int) -> Sequence[str]:
-    """Return the words of a choice turned in their circle; those of a long one stay."""
-    if not 1 < len(words) <= MAX_SHOWN:
-        return words
-    at = turn % len(words)
-    return (*words[at:], *words[:at])
 
 
 def build_correction(language: Language, complaint: str) -> str:

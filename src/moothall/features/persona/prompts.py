@@ -145,7 +145,6 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         state,
         ask,
         _build_rules(asked),
-        system=words.system,
         nth=_count_ask(state, ask),
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
         shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),

@@ -27,7 +27,6 @@ class PersonaPersonText(Texts):
 
 
 class PersonaPromptText(Texts):
-    system: str
     question: str
     table: str
     earlier: str

@@ -10,9 +10,9 @@ from moothall.domain.answer_table import (
     list_alternatives,
     quote_open_inputs,
 )
+from moothall.domain.prompt_parts import build_system_text, introduce_seat
 from moothall.domain.topic import drop_choice
 from moothall.features.roundtable.facts import (
-    MODERATOR,
     Minutes,
     MinutesWritten,
     RoundtableSpeech,
@@ -32,6 +32,7 @@ from moothall.features.roundtable.words import (
     RoundtablePersonText,
     RoundtablePromptText,
 )
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.plugins import (
     WORDS,
     AnswerField,
@@ -187,7 +188,6 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
         state,
         ask,
         build_answer_rules(state, ask),
-        system=words.system,
         nth=nth,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
         shared=shared,
@@ -247,7 +247,7 @@ def _build_record(state: Conference, words: RoundtablePromptText, own: str) -> s
         return agenda
     room = (
         MAX_RECORD_LENGTH
-        - len(words.system)
+        - len(build_system_text(state.opened.language))
         - len(own)
         - len(agenda)
         - len(words.all_speeches)
@@ -286,25 +286,35 @@ def _format_speech(words: RoundtablePromptText, speech: NumberedSpeech, room: in
 
 
 def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) -> str:
-    seat = state.seat(ask.seat)
-    lines = seat.introduce(
-        words.moderator if seat.id == MODERATOR else words.you, words.instructions
-    )
-    if ask.kind == "speech" and state.prompt:
-        lines += ["", words.prompt, _quote_prompt(state)]
+    language = state.opened.language
+    lines = introduce_seat(language, state.seat(ask.seat))
     if ask.kind == "speech" and state.agreeing:
         lines += ["", build_consensus_note(state)]
     if ask.kind == "minutes" and state.returned is not None:
-        sections = name_minutes_sections(state.missing, state.opened.language)
+        sections = name_minutes_sections(state.missing, language)
         returned = quote_lines(state.returned.content)[:RETURNED_ROOM]
         lines += ["", words.return_minutes.format(sections=sections), returned]
+    lines += ["", PARTICIPANT_PROMPT[language].heads["now"]]
     options = " | ".join(one_line(option) for option in state.opened.subject.options)
-    one_of = words.choice_options.format(options=options) if options else ""
+    one_of = ""
+    if options:
+        one_of = words.choice_options.format(options=options)
     if ask.kind == "minutes":
-        decided = words.decided_choice.format(options=one_of) + ask_for_replies(state)
-        return "\n".join([*lines, "", words.now, words.conclude, decided])
-    blind = [words.first_choice.format(options=one_of)] if not state.speeches else []
-    return "\n".join([*lines, "", words.now, words.speak, *blind])
+        replies = ask_for_replies(state)
+        return "\n".join([*lines, words.conclude.format(options=one_of, replies=replies)])
+    if state.prompt:
+        lines += _format_prompt(state, words)
+    first_choice = ""
+    if not state.speeches:
+        first_choice = words.first_choice.format(options=one_of)
+    return "\n".join([*lines, words.speak.format(first_choice=first_choice)])
+
+
+def _format_prompt(state: Conference, words: RoundtablePromptText) -> list[str]:
+    """Return what is expected of the speaker: by the one before it, or by who opened the conference."""
+    if not state.speeches:
+        return [_quote_prompt(state)]
+    return [words.asks_of_you.format(seat=state.speeches[-1].seat), _quote_prompt(state)]
 
 
 def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:

@@ -39,7 +39,6 @@ class RoundtablePersonText(Texts):
 
 
 class RoundtablePromptText(Texts):
-    system: str
     agenda: str
     roles: str
     latest: str
@@ -50,16 +49,11 @@ class RoundtablePromptText(Texts):
     left_out: str
     in_record: str
     agenda_cut: str
-    prompt: str
-    you: str
-    moderator: str
-    instructions: str
-    now: str
+    asks_of_you: str
     speak: str
     return_minutes: str
     conclude: str
     first_choice: str
-    decided_choice: str
     choice_options: str
     all_speeches: str
     first: str

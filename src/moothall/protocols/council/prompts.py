@@ -94,7 +94,6 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
         state,
         ask,
         build_answer_rules(variant, state, ask),
-        system=words.system,
         nth=state.round,
         perception=Perception(goal=opened.topic, memory=_build_memory(lines), own_words=own_words),
         shared=build_shared_prompt(opened.language, opened.topic, opened.subject.options, lines),
