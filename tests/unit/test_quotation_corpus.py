@@ -165,10 +165,13 @@ HALF: Final[list[Case]] = [
     ("lease.md says “enant repairs what the tenant”", [FALSE]),
     ("lease.md says “000 euros a year.”", [FALSE]),
     ("lease.md says “0 days and Pets are allowed”", [FALSE]),
-    ('lease.md:3 says "notice of 90 days", and notes.md says "able to ship in May".', [HELD, FALSE]),
+    (
+        'lease.md:3 says "notice of 90 days", and notes.md says "able to ship in May".',
+        [HELD, FALSE],
+    ),
     ("lease.md says “… may give notice of 90 days”", [HELD]),
     ("lease.md says “The rent is 40,000 euros", []),
-    ("lease.md says “The rent is 40,000 euros a year.\"", [HELD]),
+    ('lease.md says “The rent is 40,000 euros a year."', [HELD]),
     ("合同.txt 规定：“买方可以……取消合同”", [HELD]),
     ("lease.md says “notice of 90 days.\nPets are allowed”", [HELD]),
 ]

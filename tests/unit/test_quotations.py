@@ -38,7 +38,7 @@ def files() -> tuple[ContextFile, ...]:
     return build_context(ContextFile(name=name, text=text) for name, text in given.items())
 
 
-F, E, N, P = "found", "elsewhere", "not_found", "no_place"
+F, S, E, N, P = "found", "said", "elsewhere", "not_found", "no_place"
 CASES: list[tuple[str, list[str]]] = [
     # Exact, with and without a place.
     ('contract.md says "The buyer may cancel within 30 days of delivery."', [F]),
@@ -97,7 +97,7 @@ CASES: list[tuple[str, list[str]]] = [
     ("#4 wrote “ship now and repair later”", [F]),
     ("#4 wrote “wait until the import was tested”", [E]),
     ("#3 said “ship at once and never look back”", [N]),
-    ("“rather ship now and repair later” is what I heard.", [F]),
+    ("“rather ship now and repair later” is what I heard.", [S]),
     # No quotations: words in marks, irony, titles, own coinages, code.
     ("We need a “clean slate” here.", []),
     ("The so-called “quick and dirty fix” is neither.", []),
@@ -142,7 +142,7 @@ def test_a_place_says_where_it_stands(files: tuple[ContextFile, ...]) -> None:
     (one,) = check_quotations("notes.md says “a fee of 40,000 euros is due”", files, SAID)
     assert (one.cited, one.place) == ("notes.md", "docs/contract.md:4")
     (other,) = check_quotations("“wait until the import was tested twice”", files, SAID)
-    assert other.place == "#3"
+    assert (other.verdict, other.place) == ("said", "#3")
 
 
 def test_hostile_text_costs_no_time(files: tuple[ContextFile, ...]) -> None:

@@ -1,24 +1,30 @@
 """Checks by code what is quoted and cited: whether the words stand in what was given, or in what was said, and where.
 
 Words are compared character for character after normalizing: width, case, kinds of quotation marks and dashes, white space and
-emphasis do not count. `…` and brackets in a quotation stand for what was left out.
+emphasis do not count. `…` and brackets in a quotation stand for what was left out. A source is what was given or fetched, and what the
+user wrote: what stands in the entries of seats alone was said, by whom it may be, and is evidence of nothing.
 """
 
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 from typing import Final, Literal
 
+from moothall.domain.cited_claims import cut_claim, find_differences
 from moothall.domain.given_search import split_lines
+from moothall.domain.ids import USER
+from moothall.domain.quoted_forms import blank_spans, find_blocks, list_block_forms, list_forms
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import ContextFile
 
-Verdict = Literal["found", "elsewhere", "not_found", "no_place"]
-"""Where it was said to stand, or anywhere where nothing was said; in another place; nowhere; a place that does not exist."""
+Verdict = Literal["found", "said", "elsewhere", "not_found", "no_place", "differs"]
+"""Where it was said to stand, or in a source where nothing was said; in an entry of a seat alone; in another place; nowhere; a place
+that does not exist; a number, date or name that the cited line has otherwise."""
 
 MAX_CHECKED_LENGTH: Final = 20_000
 MAX_QUOTATIONS: Final = 40
@@ -36,11 +42,16 @@ MAX_COUNTED: Final = 3
 """How many of its parts are counted for that."""
 LINE_TOLERANCE: Final = 2
 MAX_CITED_LINES: Final = 200
+MAX_COMPARED: Final = 40
+"""How many citations of one contribution are compared with what stands beside them."""
+NAMED_BEFORE: Final = 80
+"""How far before a quotation it is said where it comes from."""
 
 _CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f"
 _QUOTED: Final = compile_late(
-    "“(?P<a>[^“”]{2,2000})”|„(?P<b>[^„“”]{2,2000})[“”]|«(?P<c>[^«»]{2,2000})»|「(?P<d>[^「」]{2,2000})」"
+    '“(?P<a>[^“”]{2,2000})”|“(?P<i>[^“”"\\n]{2,2000})"|„(?P<b>[^„“”]{2,2000})[“”]|«(?P<c>[^«»]{2,2000})»|「(?P<d>[^「」]{2,2000})」'
     '|『(?P<e>[^『』]{2,2000})』|(?<!\\w)"(?P<f>[^"\\n]{2,2000}(?:\\n(?!\\s*\\n)[^"\\n]{0,2000}){0,5})"(?!\\w)|(?<!\\w)‘(?P<g>[^‘]{12,2000})’(?!\\w)'
+    "|(?<![`\\w])`(?P<j>[^`\\n]{12,500})`(?!`)"
     "|^[ \\t]*>(?P<h>[^\\n]{2,2000}(?:\\n[ \\t]*>[^\\n]{0,2000}){0,40})",
     re.MULTILINE,
 )
@@ -54,10 +65,34 @@ _LETTER: Final = compile_late(r"\[(\w)\](?=\w)")
 _GAP: Final = compile_late(r"\[[^\]\n]{0,60}\]|…+|\.{3,}")
 _LINES: Final = r"(?::(?:L)?(?P<first>\d{1,7})(?:\s?[-–—]\s?L?(?P<last>\d{1,7}))?)?"
 _ENTRY: Final = compile_late(r"#(\d{1,6})\b")
-_ATTRIBUTION: Final = compile_late(
-    r"\b(?:says|said|states|stated|reads|writes|wrote|written|according|quote[sd]?|quoting|verbatim|clause|section|paragraph|document"
-    r"|file|contract|page)\b|规定|写道|写明|写着|指出|原文|引用|条款|文件|声称|说|称|提到|载明|约定",
+_VERBS: Final = "says|said|states|stated|reads|writes|wrote|written|quotes?|quoted|quoting|argues|argued|claims|claimed|put it"
+_CJK_VERBS: Final = "规定|写道|写明|写着|指出|原文|引用|声称|说|称|提到|载明|约定"
+_STATED: Final = compile_late(
+    rf"(?:\b(?P<subject>[\w-]{{1,64}})\W{{1,3}}(?:also |then |himself |herself )?)?\b(?:{_VERBS}|according|verbatim)\b|{_CJK_VERBS}",
     re.IGNORECASE,
+)
+"""Who or what says it: a person, or a paper."""
+_PAPER: Final = compile_late(
+    r"\b(?:clause|section|paragraph|document|file|contract|page)\b|条款|文件", re.IGNORECASE
+)
+_PERSONS: Final = frozenset(
+    {
+        "i",
+        "you",
+        "he",
+        "she",
+        "they",
+        "we",
+        "who",
+        "others",
+        "people",
+        "我",
+        "你",
+        "他",
+        "她",
+        "我们",
+        "他们",
+    }
 )
 _CJK_LETTER: Final = compile_late(f"[{_CJK}]")
 _FOLDED: Final = str.maketrans(
@@ -76,18 +111,27 @@ _EDGES: Final = " \t\n.,;:!?'\"-"
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A quotation or a citation that was checked. `place` is where it stands: `notes.md:12`, `#3`; empty if nowhere."""
+    """A quotation or a citation that was checked. `place` is where it stands: `notes.md:12`, `#3`; empty if nowhere.
+
+    `is_counted`: it claims a source, or stands in one, and so it is part of the record of its author.
+    """
 
     text: str
     cited: str
     """What it was said to stand in; empty where nothing was named."""
     verdict: Verdict
     place: str = ""
+    is_counted: bool = True
 
     @property
     def holds(self) -> bool:
-        """Whether it stands where it is said to."""
+        """Whether it stands where it is said to, or in a source."""
         return self.verdict == "found"
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether readers are warned of it: repeating the words of another seat claims no source."""
+        return not self.holds and (self.is_counted or self.verdict != "said")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,35 +155,198 @@ class _Citation:
         return f"{self.file.name}{lines}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    """Words in a contribution that may be a quotation. `is_code`: in a block or in backticks, as code of one's own stands, too."""
+
+    start: int
+    end: int
+    words: str
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where a contribution says that words come from: a place, a speaker, or a paper without a name."""
+
+    cited: "_Citation | None" = None
+    speaker: str = ""
+    is_paper: bool = False
+    is_stated: bool = False
+
+    @property
+    def claims_source(self) -> bool:
+        if self.cited is not None:
+            return self.cited.file is not None
+        return self.is_paper
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """All that can be quoted. `said` are entries, and under numbers below zero what tools returned."""
+
+    files: tuple[ContextFile, ...]
+    said: Mapping[int, str]
+    speakers: Mapping[int, str]
+
+    def is_source(self, entry: int) -> bool:
+        return entry < 0 or self.speakers.get(entry) == USER
+
+    def list_entries(self, *, are_sources: bool) -> list[int]:
+        return [entry for entry in self.said if self.is_source(entry) == are_sources]
+
+
 def check_quotations(
-    text: str, files: tuple[ContextFile, ...], said: Mapping[int, str], *, is_all_said: bool = True
+    text: str,
+    files: tuple[ContextFile, ...],
+    said: Mapping[int, str],
+    *,
+    speakers: Mapping[int, str] | None = None,
+    is_all_said: bool = True,
 ) -> list[Quotation]:
     """Check what a contribution quotes and cites; `said` are the texts of entries, without this one, and under
-    numbers below zero what tools returned.
+    numbers below zero what tools returned; `speakers` says who wrote which entry.
 
     What is in quotation marks without a word of where it comes from, and stands nowhere, is no quotation of a source and is left
     alone. So is what may stand in an entry that is not here (`is_all_said`).
     """
     text = text[:MAX_CHECKED_LENGTH]
     citations = _find_citations(text, files)
+    texts = _Texts(files, said, speakers or {})
     looks = _Looks()
     checked = [Quotation("", each.label, "no_place") for each in citations if _is_past_end(each)]
-    for match in list(_QUOTED.finditer(text))[:MAX_QUOTATIONS]:
-        words = next(part for part in match.groups() if part is not None)
-        words = _LETTER.sub(r"\1", re.sub(r"\n[ \t]*>", "\n", words) if match["h"] else words)
-        cited = _find_nearest(citations, text, match.start(), match.end())
-        if not _is_long_enough(words, is_cited=cited is not None):
+    all_quoted = _list_quoted(text)
+    for quoted in all_quoted[:MAX_QUOTATIONS]:
+        origin = _read_origin(text, quoted, citations, texts)
+        if quoted.is_code and not origin.is_stated:
             continue
-        place = _find_place(words, files, said, cited, looks)
-        verdict = _judge_place(place, cited)
-        is_attributed = cited is not None or (
-            is_all_said and _ATTRIBUTION.search(text[max(0, match.start() - 80) : match.start()])
-        )
-        if verdict != "not_found" or is_attributed:
-            checked.append(
-                Quotation(" ".join(words.split()), cited.label if cited else "", verdict, place)
+        if not _is_long_enough(quoted.words, is_cited=origin.cited is not None):
+            continue
+        judged = _judge(quoted, origin, texts, looks)
+        is_attributed = origin.cited is not None or (is_all_said and origin.is_stated)
+        if judged.verdict != "not_found" or is_attributed:
+            checked.append(judged)
+    return [*checked, *_compare_claims(text, citations, all_quoted)]
+
+
+def _list_quoted(text: str) -> list[_Quoted]:
+    blocks = find_blocks(text)
+    quoted: list[_Quoted] = []
+    for start, end, words in blocks:
+        quoted.append(_Quoted(start, end, words, is_code=True))
+    # Quotation marks within code are no quotations.
+    plain = blank_spans(text, list(map(attrgetter("start", "end"), quoted)))
+    for match in islice(_QUOTED.finditer(plain), MAX_QUOTATIONS):
+        words = next(part for part in match.groups() if part is not None)
+        if match["h"]:
+            words = re.sub(r"\n[ \t]*>[ \t]?", "\n", words)
+        words = _LETTER.sub(r"\1", words)
+        quoted.append(_Quoted(match.start(), match.end(), words, is_code=bool(match["j"])))
+    return sorted(quoted, key=lambda each: each.start)
+
+
+def _read_origin(
+    text: str, quoted: _Quoted, citations: Sequence["_Citation"], texts: _Texts
+) -> _Origin:
+    """Read where the words are said to come from: the nearest place, or who or what says them right before."""
+    cited = _find_nearest(citations, text, quoted.start, quoted.end)
+    begin = max(0, quoted.start - NAMED_BEFORE)
+    stated = list(_STATED.finditer(text, begin, quoted.start))
+    is_paper = _PAPER.search(text, begin, quoted.start) is not None
+    speaker = ""
+    is_person = False
+    if stated:
+        subject = (stated[-1]["subject"] or "").casefold()
+        names = {each.casefold() for each in texts.speakers.values() if each != USER}
+        if subject in names:
+            speaker = subject
+        is_person = bool(speaker) or subject in _PERSONS
+        is_paper = not is_person
+    is_stated = bool(stated) or is_paper
+    if quoted.is_code:
+        is_stated = bool(stated) or (cited is not None and _stands_alone(text, cited, quoted))
+    return _Origin(cited, speaker, is_paper, is_stated)
+
+
+def _stands_alone(text: str, cited: "_Citation", quoted: _Quoted) -> bool:
+    """Whether a place stands right behind a quotation, or begins the line before it, as a heading does."""
+    if cited.start >= quoted.end:
+        return _BEHIND.fullmatch(text, quoted.end, cited.start) is not None
+    begin = text.rfind("\n", 0, cited.start) + 1
+    around = text[begin : cited.start] + text[cited.end : quoted.start]
+    return not around.strip(" \t\n:：*`>#-")
+
+
+def _judge(quoted: _Quoted, origin: _Origin, texts: _Texts, looks: "_Looks") -> Quotation:
+    """Look for words first in what they are said to stand in, then in sources, then in what seats wrote."""
+    cited = origin.cited
+    label = cited.label if cited else ""
+    shown = " ".join(quoted.words.split())
+    forms = list_block_forms(quoted.words) if quoted.is_code else list_forms(quoted.words)
+    named = _list_named(origin, texts)
+    entry = _find_entry(forms, named, texts, looks)
+    if entry:
+        is_counted = texts.is_source(entry)
+        return Quotation(shown, label, "found", _name_entry(entry), is_counted)
+    place = _find_in_files(forms, texts.files, cited, looks)
+    if not place:
+        source = _find_entry(forms, texts.list_entries(are_sources=True), texts, looks)
+        place = _name_entry(source)
+    if place:
+        verdict: Verdict = "found" if cited is None or _fits(cited, place) else "elsewhere"
+        return Quotation(shown, label, verdict, place)
+    entry = _find_entry(forms, texts.list_entries(are_sources=False), texts, looks)
+    if not entry:
+        return Quotation(shown, label, "not_found")
+    if origin.speaker or (cited is not None and cited.file is None):
+        return Quotation(shown, label, "elsewhere", _name_entry(entry), is_counted=False)
+    return Quotation(shown, label, "said", _name_entry(entry), origin.claims_source)
+
+
+def _list_named(origin: _Origin, texts: _Texts) -> list[int]:
+    """The entries that words are said to stand in."""
+    if origin.cited is not None:
+        return [origin.cited.entry] if origin.cited.entry in texts.said else []
+    if not origin.speaker:
+        return []
+    by_speaker: list[int] = []
+    for entry, speaker in texts.speakers.items():
+        if speaker.casefold() == origin.speaker and entry in texts.said:
+            by_speaker.append(entry)
+    return by_speaker
+
+
+def _name_entry(entry: int) -> str:
+    if entry > 0:
+        return f"#{entry}"
+    return f"[{-entry}]" if entry else ""
+
+
+def _compare_claims(
+    text: str, citations: Sequence["_Citation"], quoted: Sequence[_Quoted]
+) -> list[Quotation]:
+    """Compare the numbers, dates and names beside each cited line with it."""
+    spans = list(map(attrgetter("start", "end"), (*quoted, *citations)))
+    bare = blank_spans(text, sorted(spans))
+    differing: dict[tuple[str, str], Quotation] = {}
+    for each in islice(filter(_has_lines, citations), MAX_COMPARED):
+        claim = cut_claim(bare, each.start, each.end)
+        cited, near = _read_cited_lines(each)
+        for words in find_differences(claim, cited, near):
+            differing[words, each.label] = Quotation(
+                words, each.label, "differs", each.label, is_counted=False
             )
-    return checked
+    return list(differing.values())
+
+
+def _read_cited_lines(cited: "_Citation") -> tuple[str, str]:
+    """The lines that are cited, and these with those around them."""
+    assert cited.file is not None
+    lines = split_lines(cited.file.text)
+    first = cited.first - 1
+    last = min(max(cited.first, cited.last), cited.first + MAX_CITED_LINES)
+    near = lines[max(0, first - LINE_TOLERANCE) : last + LINE_TOLERANCE]
+    return "\n".join(lines[first:last]), "\n".join(near)
 
 
 def _is_past_end(cited: _Citation) -> bool:
@@ -149,21 +356,13 @@ def _is_past_end(cited: _Citation) -> bool:
     return max(cited.first, cited.last) > len(split_lines(cited.file.text))
 
 
-def _judge_place(place: str, cited: _Citation | None) -> Verdict:
-    if not place:
-        return "not_found"
-    if cited is None or _fits(cited, place):
-        return "found"
-    return "elsewhere"
-
-
 def locate_quotation(words: str, file: ContextFile, line: int) -> int:
     """Return the line of a file at which quoted words begin, nearest to a line first; 0 where they do not stand in it.
 
     A single word is a quotation only where it is a whole line.
     """
     cited = _Citation(0, 0, file, 0, line, line)
-    place = _find_place(words, (file,), {}, cited, _Looks())
+    place = _find_in_files([words], (file,), cited, _Looks())
     at = int(place.rpartition(":")[2] or 0)
     if not _is_long_enough(words, is_cited=True):
         return at if fold_quotation(words) in _fold_lines(file.text) else 0
@@ -219,41 +418,36 @@ def _fold_file(text: str) -> _FoldedFile:
     return _FoldedFile("".join(parts), starts)
 
 
-def _find_place(
-    words: str,
+def _find_in_files(
+    forms: Sequence[str],
     files: Sequence[ContextFile],
-    said: Mapping[int, str],
     cited: _Citation | None,
     looks: "_Looks",
 ) -> str:
-    """Where the words stand: first in what was cited, then in the other files, then in what was said."""
-    order = sorted(files, key=lambda file: cited is None or file is not cited.file)
-    for file in order:
+    """Where one of the forms of a quotation stands in a file: first in the one that was cited."""
+    for file in sorted(files, key=lambda each: cited is None or each is not cited.file):
         folded = _fold_file(file.text)
+        begins = [0]
         # Of several places the cited one counts.
-        is_cited = cited is not None and cited.file is file and _has_lines(cited)
-        for begin in (
-            (folded.starts[max(0, cited.first - 1 - LINE_TOLERANCE)], 0)
-            if cited and is_cited
-            else (0,)
-        ):
-            at = _find_words(words, folded.text, begin, looks)
-            if at >= 0:
-                return f"{file.name}:{bisect_right(folded.starts, at)}"
-    entries = sorted(said, key=lambda entry: cited is None or entry != cited.entry)
-    place = next(
-        (
-            entry
-            for entry in entries
-            if _find_words(words, fold_quotation(said[entry]), 0, looks) >= 0
-        ),
-        0,
-    )
-    if place > 0:
-        return f"#{place}"
-    if place < 0:
-        return f"[{-place}]"
+        if cited is not None and cited.file is file and _has_lines(cited):
+            begins.insert(0, folded.starts[max(0, cited.first - 1 - LINE_TOLERANCE)])
+        for begin in begins:
+            for words in forms:
+                at = _find_words(words, folded.text, begin, looks)
+                if at >= 0:
+                    return f"{file.name}:{bisect_right(folded.starts, at)}"
     return ""
+
+
+def _find_entry(
+    forms: Sequence[str], entries: Iterable[int], texts: _Texts, looks: "_Looks"
+) -> int:
+    """The first of these entries in which one of the forms of a quotation stands; 0 for none."""
+    for entry in entries:
+        source = fold_quotation(texts.said[entry])
+        if any(_find_words(words, source, 0, looks) >= 0 for words in forms):
+            return entry
+    return 0
 
 
 def _has_lines(cited: _Citation) -> bool:

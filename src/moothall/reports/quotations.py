@@ -40,11 +40,13 @@ def format_faults(
     words = CONTEXT_FILES[language]
     # What tools returned can be quoted as well; its entries have other numbers than lines have.
     said, faults = {-number: text for number, text in enumerate(looked_up, 1)}, list[str]()
+    speakers: dict[int, str] = {}
     for each in recent:
         if each.speaker != USER:
-            checked = check_quotations(each.text, files, said, is_all_said=False)
+            checked = check_quotations(each.text, files, said, speakers=speakers, is_all_said=False)
             faults += _describe_faults(words, each.id, each.speaker, checked)
         said[each.id] = each.text
+        speakers[each.id] = each.speaker
     return "\n".join((words.checked, quote_lines("\n".join(faults[-MAX_NAMED:])))) if faults else ""
 
 
@@ -63,13 +65,15 @@ def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.
     if not (subject.context or timeline.tool_uses) or timeline.shared_state.is_sealed:
         return ()
     words = CONTEXT_FILES[timeline.language]
-    count, faults = 0, list[str]()
+    counted: list[Quotation] = []
+    faults: list[str] = []
     for line, checked in list_checked(timeline, subject.context):
-        count += len(checked)
+        counted += [each for each in checked if each.is_counted]
         faults += _describe_faults(words, line.id, line.speaker, checked)
-    if not count:
+    if not counted and not faults:
         return ()
-    summary = words.held.format(held=count - len(faults), all=count)
+    held = sum(each.holds for each in counted)
+    summary = words.held.format(held=held, all=len(counted)) if counted else ""
     counts = count_by_seat(timeline, subject.context)
     shares = ", ".join(
         f"{one_line(seat)} {held}/{checked}" for seat, (checked, held) in counts.items()
@@ -134,11 +138,12 @@ def count_by_seat(
     counts: dict[SeatId, tuple[int, int]] = {}
     for line, checked in list_checked(timeline, files):
         origin = timeline.origins.get(line.seq)
-        if checked and not (origin and origin.origin.startswith(OWNER_ORIGIN)):
+        counted = [each for each in checked if each.is_counted]
+        if counted and not (origin and origin.origin.startswith(OWNER_ORIGIN)):
             count, held = counts.get(line.speaker, (0, 0))
             counts[line.speaker] = (
-                count + len(checked),
-                held + sum(each.holds for each in checked),
+                count + len(counted),
+                held + sum(each.holds for each in counted),
             )
     return counts
 
@@ -173,20 +178,25 @@ def list_places(text: str, subject: Topic, checked: Iterable[Quotation]) -> list
 def _check_line(
     timeline: SessionTimeline, line: TimelineLine, files: tuple[ContextFile, ...]
 ) -> list[Quotation]:
-    said = {each.id: each.content for each in timeline.lines if each.id < line.id}
+    said: dict[int, str] = {}
+    speakers: dict[int, str] = {}
+    for each in timeline.lines:
+        if each.id < line.id:
+            said[each.id] = each.content
+            speakers[each.id] = each.speaker
     # By the numbers of the ledger, below zero: those of lines are others.
     for use in timeline.tool_uses:
         if use.seq < line.seq:
             for text in list_tool_texts((use.fact,)):
                 said[-use.seq] = text
-    return check_quotations(line.content, files, said)
+    return check_quotations(line.content, files, said, speakers=speakers)
 
 
 def _describe_faults(
     words: ContextFilesText, entry: int, seat: SeatId, checked: Iterable[Quotation]
 ) -> Iterator[str]:
     for each in checked:
-        if not each.holds:
+        if each.is_fault:
             quoted, cited = one_line(each.text)[:MAX_WORDS_LENGTH], one_line(each.cited)
             source = words.cited.format(place=cited) if cited else ""
             text = words.faults[each.verdict].format(
@@ -239,7 +249,7 @@ def _describe_cited(base: EvidenceBase, words: ContextFilesText) -> blocks.Line:
 def _collect(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> EvidenceBase:
     checked: list[Quotation] = []
     for _, quotations in list_checked(timeline, files):
-        checked += quotations
+        checked += [each for each in quotations if each.is_counted]
     shown = set(_list_shown(timeline, files))
     unread = [each.name for each in files if each.name not in shown]
     seats = []

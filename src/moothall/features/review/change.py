@@ -9,8 +9,8 @@ from typing import Final
 
 from moothall.domain.given_search import split_lines
 from moothall.domain.quotations import locate_quotation
-from moothall.domain.safe_text import FENCE
-from moothall.plugins import ContextFile, compile_late
+from moothall.domain.quoted_forms import list_change_forms
+from moothall.plugins import ContextFile
 
 _HUNK: Final = re.compile(
     r"@@ -(?P<old>\d{1,9})(?:,(?P<olds>\d{1,9}))? \+(?P<new>\d{1,9})(?:,(?P<news>\d{1,9}))? @@"
@@ -20,17 +20,6 @@ _NAMED: Final = re.compile(r'(?:--- |\+\+\+ )(?P<name>"(?:[^"\\]|\\.)*"|[^\t]+)'
 _NOWHERE: Final = "/dev/null"
 _BINARY: Final = "GIT binary patch"
 _BEGINS: Final = re.compile(r"(?:diff |--- |Index: |(?:From|commit) [0-9a-f]{40}\b)")
-_MARKS: Final = re.compile(r"^(?:\s{0,9}\d{1,9})?[ \t]?[+-](?=[ \t]|\S)", re.MULTILINE)
-"""What a reviewer may copy along with a line: its number and the mark of the diff."""
-_NUMBERS: Final = compile_late(r"^\s{0,9}\d{1,9}[ \t]", re.MULTILINE)
-"""The number of a line that has no mark."""
-_PREFIXES: Final = compile_late(rf"^{re.escape(FENCE)}", re.MULTILINE)
-"""What stands before each line of the change in a prompt."""
-_CODE_FENCES: Final = compile_late(
-    r"^[ \t]{0,9}(?:`{3,}|~{3,})(?:[^\n`~]*(?:\n|\Z)|[a-z+#-]{1,20}[ \t])",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""The line that begins or ends a block of code, with the name of its language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +178,7 @@ def locate_evidence(
     change: tuple[ChangedFile, ...], name: str, line: int, evidence: str
 ) -> QuotedPlace | None:
     """Return where quoted lines stand: in the named file, nearest to the named line; else in another. None if nowhere."""
-    forms = _list_forms(evidence)
+    forms = list_change_forms(evidence)
     for file in sorted(change, key=lambda each: each.name != name):
         text = ContextFile(name=file.name, text=_join_lines(file))
         near = next((at for at, each in enumerate(file.lines, 1) if each.number >= line), 1)
@@ -200,16 +189,6 @@ def locate_evidence(
                 first = file.lines[at - 1].number
                 return QuotedPlace(file.name, first, max(first, file.lines[last - 1].number))
     return None
-
-
-def _list_forms(evidence: str) -> list[str]:
-    """Return quoted lines in each form in which they may stand in a change, without what a reviewer may have put round them."""
-    unfenced = _CODE_FENCES.sub("", evidence)
-    forms: list[str] = []
-    for text in (evidence, unfenced, _PREFIXES.sub("", unfenced)):
-        unmarked = _MARKS.sub("", text.strip("\n"))
-        forms += [unmarked, text, _NUMBERS.sub("", unmarked)]
-    return list(dict.fromkeys(forms))
 
 
 @lru_cache(maxsize=256)
