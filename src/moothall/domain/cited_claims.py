@@ -146,16 +146,18 @@ def _compare_names(claim: str, cited: str, near: str) -> list[str]:
     others = set(_NAME.findall(cited)) - names
     if not strange or not others:
         return []
-    folded = {name.casefold() for name in names}
-    own = _list_words(claim) - folded
+    own = _list_words(claim) - set(map(str.casefold, names))
     shared = own & _list_words(cited)
     is_repeated = len(shared) >= MIN_SHARED and 3 * len(shared) >= 2 * len(own)
     return strange if is_repeated else []
 
 
 def _list_words(text: str) -> set[str]:
-    words = {match[0].casefold() for match in _WORD.finditer(text)}
-    return {word for word in words if len(word) > 2 and not _COMMON.fullmatch(word)}
+    words: set[str] = set()
+    for word in _WORD.findall(text.casefold()):
+        if len(word) > 2 and not _COMMON.fullmatch(word):
+            words.add(word)
+    return words
 
 
 def _list_amounts(text: str) -> list[_Amount]:

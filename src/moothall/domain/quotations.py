@@ -257,8 +257,8 @@ def _read_origin(
     is_person = False
     if stated:
         subject = (stated[-1]["subject"] or "").casefold()
-        names = {each.casefold() for each in texts.speakers.values() if each != USER}
-        if subject in names:
+        names = set(map(str.casefold, texts.speakers.values()))
+        if subject in names and subject != USER:
             speaker = subject
         is_person = bool(speaker) or subject in _PERSONS
         is_paper = not is_person
