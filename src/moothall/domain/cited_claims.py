@@ -184,6 +184,7 @@ def _list_amounts(text: str) -> list[_Amount]:
 def _read_amount(match: re.Match[str], unit: str, text: str) -> _Amount | None:
     if _NUMBERED.search(text, max(0, match.start() - 12), match.start()):
         return None
+    # "400,000" and "400000" are one number.
     value = match["value"]
     fields = match.groupdict()
     shown = match[0].strip()
@@ -199,6 +200,7 @@ def _read_amount(match: re.Match[str], unit: str, text: str) -> _Amount | None:
         value = re.sub(r"\D", "", value)
     if unit == "" and value.isdecimal():
         value = str(int(value))
+    # A year by itself counts nothing, and is compared with years alone.
     if not named and re.fullmatch(r"(?:19|20)\d\d", value):
         named = "year"
     return _Amount(value.replace(",", "."), named, shown)

@@ -263,6 +263,7 @@ def _read_origin(
         is_person = bool(speaker) or subject in _PERSONS
         is_paper = not is_person
     is_stated = bool(stated) or is_paper
+    # Code of a seat's own stands below the name of a file as well.
     if quoted.is_code:
         is_stated = bool(stated) or (cited is not None and _stands_alone(text, cited, quoted))
     return _Origin(cited, speaker, is_paper, is_stated)
@@ -284,6 +285,7 @@ def _judge(quoted: _Quoted, origin: _Origin, texts: _Texts, looks: "_Looks") -> 
     shown = " ".join(quoted.words.split())
     forms = list_block_forms(quoted.words) if quoted.is_code else list_forms(quoted.words)
     named = _list_named(origin, texts)
+    # It is right to quote another seat; it is no evidence.
     entry = _find_entry(forms, named, texts, looks)
     if entry:
         is_counted = texts.is_source(entry)
@@ -298,6 +300,7 @@ def _judge(quoted: _Quoted, origin: _Origin, texts: _Texts, looks: "_Looks") -> 
     entry = _find_entry(forms, texts.list_entries(are_sources=False), texts, looks)
     if not entry:
         return Quotation(shown, label, "not_found")
+    # Another seat said it than the one that was named.
     if origin.speaker or (cited is not None and cited.file is None):
         return Quotation(shown, label, "elsewhere", _name_entry(entry), is_counted=False)
     return Quotation(shown, label, "said", _name_entry(entry), origin.claims_source)
