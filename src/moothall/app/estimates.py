@@ -50,19 +50,22 @@ class SessionEstimate:
     notes: tuple[str, ...]
 
 
-def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
-    """Return what a session of this opening is expected to cost."""
+FRAMING_IN: Final = 330
+FRAMING_OUT: Final = 120
+"""Tokens of the call that frames a question, beside the question itself."""
+
+
+def estimate_session(
+    opened: Opened, kinds: KindTable, framer: Seat | None = None
+) -> SessionEstimate:
+    """Return what a session of this opening is expected to cost, and with a `framer` the call that frames its question."""
     plugin, words = find_plugin(opened), ESTIMATE[opened.language]
     notes = [words.rough]
     seats = {seat.id: seat for seat in opened.seats}
     asked = {name for name, seat in seats.items() if kinds.find(seat.platform).name in ASKED_KINDS}
+    expected = _list_expected(opened, framer)
     if plugin.expect is None:
         notes.append(words.unknown.format(name=plugin.name))
-        expected: Sequence[ExpectedCalls] = [
-            ExpectedCalls(seats=tuple(seats), least=1.0, most=1.0, tokens_out=500)
-        ]
-    else:
-        expected = plugin.expect(opened)
     given = (len(opened.topic) + count_shown(opened.subject.context)) / CHARACTERS_PER_TOKEN
     given += PICTURE_TOKENS * len(opened.subject.pictures)
     calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
@@ -115,6 +118,26 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         usd=price,
         notes=tuple(notes),
     )
+
+
+def _list_expected(opened: Opened, framer: Seat | None) -> list[ExpectedCalls]:
+    """Return the calls that a protocol expects, one for each seat where it does not say, and the one that frames the question."""
+    plugin, calls = find_plugin(opened), list[ExpectedCalls]()
+    if framer is not None:
+        size = FRAMING_IN + len(opened.topic) / CHARACTERS_PER_TOKEN
+        calls.append(
+            ExpectedCalls(
+                seats=(framer.id,),
+                least=1.0,
+                most=1.0,
+                tokens_out=FRAMING_OUT,
+                tokens_in=round(size),
+            )
+        )
+    if plugin.expect is not None:
+        return [*calls, *plugin.expect(opened)]
+    everyone = tuple(seat.id for seat in opened.seats)
+    return [*calls, ExpectedCalls(seats=everyone, least=1.0, most=1.0, tokens_out=500)]
 
 
 def _find_max_usd(budget: Budget) -> float | None:

@@ -18,6 +18,7 @@ from moothall.app.decision_records import (
 )
 from moothall.app.discovery import ChosenPlatforms, choose_platforms, name_models
 from moothall.app.environment import resolve_home
+from moothall.app.framing import ask_for_frame, find_framer, frame_question
 from moothall.app.given_files import read_given_files
 from moothall.app.panels import (
     Panel,
@@ -55,7 +56,6 @@ from moothall.domain.budget import (
 )
 from moothall.domain.consult import ConsultRules
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
-from moothall.domain.frame import build_frame
 from moothall.domain.given_search import select_visible
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import (
@@ -72,7 +72,6 @@ from moothall.domain.roster import (
 )
 from moothall.domain.topic import (
     ContextFile,
-    Frame,
     Precedent,
     Topic,
     build_context,
@@ -95,6 +94,8 @@ class PlannedSession:
     session: SessionId | None
     left_out: tuple[str, ...] = ()
     """A line for each model that was discovered for its seats and cannot be asked now."""
+    framer: Seat | None = None
+    """The seat whose model is asked for the frame before the session opens; None where nobody is asked, or it was."""
 
 
 async def plan_session(
@@ -162,43 +163,12 @@ async def plan_session(
         await resources.seating.check_search(find_plugin(opened).rules.forms)
     names = _list_foreign_tools(opened.tools, roster)
     await resources.seating.check_tools(names, language, is_tried=given.get("check") is not False)
-    return PlannedSession(opened=opened, session=wanted, left_out=discovered.left_out)
-
-
-def frame_question(opened: Opened, plugin: AnyPlugin, options: Options) -> Opened:
-    """Return an opening with the frame of its question (Q-1): the answers that its question names are its options.
-
-    Yes and no are listed in the frame alone: a vote on them is one on a text, with its conditions.
-
-    A demo plays as it was written, and a protocol without options has none. Raises BadSetting.
-    """
-    kind, is_off = options.get("kind"), options.get("frame") == "off"
-    if kind and is_off:
-        raise errors.BadSetting(f"kind: {kind} was given, and frame=off leaves the frame out")
-    if kind and "options" in plugin.refuses:
-        raise errors.BadSetting(f"kind: {plugin.refuses['options']} (protocol {plugin.name})")
-    if is_off or options.get("demo") or "options" in plugin.refuses:
-        return opened
-    given = opened.subject.options
-    frame = build_frame(opened.topic, opened.language, options=given, kind=kind)
-    if frame is None or given or frame.kind != "choice":
-        return replace(opened, frame=frame)
-    return replace(opened, frame=frame, subject=replace(opened.subject, options=frame.answers))
-
-
-def reframe(opened: Opened, words: str) -> Opened:
-    """Return an opening with the frame that its opener wants: answers between slashes, or the word `open` for none.
-
-    Raises BadSetting for fewer than two answers, or two that are the same.
-    """
-    if words.strip().casefold() in {"open", "-"}:
-        subject = replace(opened.subject, options=())
-        return replace(opened, subject=subject, frame=Frame(kind="open", made_by="opener"))
-    answers = build_topic(options=[each.strip() for each in words.split("/")]).options
-    if len(answers) < 2:
-        raise errors.BadSetting(f"{words!r} is one answer; write at least two: Postgres / MySQL")
-    frame = build_frame(opened.topic, opened.language, options=answers)
-    return replace(opened, subject=replace(opened.subject, options=answers), frame=frame)
+    return PlannedSession(
+        opened=opened,
+        session=wanted,
+        left_out=discovered.left_out,
+        framer=find_framer(opened, plugin, given, resources.seating),
+    )
 
 
 def _choose_protocol(given: Options) -> str:
@@ -218,8 +188,17 @@ def _list_foreign_tools(rules: ToolRules, roster: Sequence[Seat]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in GIVEN_TOOLS]
 
 
+async def frame_planned(resources: Resources, planned: PlannedSession) -> PlannedSession:
+    """Return a plan whose question is framed: where its words do not say it, by one call to a model that sits there (Q-1)."""
+    if planned.framer is None:
+        return planned
+    opened = await ask_for_frame(resources.seating, planned.opened, planned.framer)
+    return replace(planned, opened=opened, framer=None)
+
+
 async def open_planned(resources: Resources, planned: PlannedSession) -> SessionId:
-    """Record the opening of a session that was planned, and add it to its thread, if it has one."""
+    """Frame a session that was planned, record its opening, and add it to its thread, if it has one."""
+    planned = await frame_planned(resources, planned)
     session = await resources.engine.open(planned.opened, planned.session)
     thread = planned.opened.subject.thread
     stand_in = find_stand_in(planned.opened.seats, planned.opened.demo)

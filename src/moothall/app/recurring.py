@@ -71,6 +71,8 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         subject=replace(opened.subject, precedents=(), again_of=former),
         consult=consult,
         words_digest="",
+        # What its frame has cost, the first session has paid.
+        framing=None,
     )
     moot.seating.check_scripts(planned.seats, find_plugin(planned).rules.forms)
     await moot.seating.check(planned.seats, planned.language)

@@ -122,6 +122,9 @@ class AnswerForm:
     keep_unread: KeepUnread | None = None
     """Puts the items of a list that could not be read on the record, where the rest of the answer counts without them."""
 
+    is_asked_once: bool = False
+    """Whether a model is sent one request, and no other after a failure."""
+
     is_whole: bool = False
     """Whether an item of a list that cannot be read is asked for again, and not left out: without it the rest says less."""
 

@@ -88,6 +88,26 @@ class ImportSource:
     session: str
 
 
+FramingFault = Literal[
+    "late", "failed", "refused", "unreadable", "echo", "few_answers", "no_choice"
+]
+"""Why a model's frame is not used: it came too late, or not at all; or it lists too few answers, or yes and no for an either-or."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FramingCall:
+    """The one call to a model that was asked what kind of question a session asks, before it opened (Q-1)."""
+
+    seat: SeatId
+    """The seat whose model it is."""
+    platform: str
+    model: str = ""
+    """The model that answered, as its provider names it."""
+    usage: Usage = FREE
+    fault: FramingFault | None = None
+    """Why its answer is not used; None where it is."""
+
+
 SessionStatus = Literal["thinking", "parked", "concluded", "cancelled"]
 MAX_KEY_LENGTH: Final = 200
 Key = Annotated[str, MaxLen(MAX_KEY_LENGTH)]
@@ -108,6 +128,7 @@ class Opened(Fact):
     `chance`: the opener asks for how likely the decision is right, where people do not read it otherwise (Q-10).
     `words_digest` is the digest of what a caller sent under its idempotency key: who repeats the key has sent the same (D-6).
     `frame` says what kind of question it is and who listed its answers, which are `subject.options`; None without a frame (Q-1).
+    `framing` is the call to a model that was asked for it, where the words of the question do not say it.
     """
 
     topic: str
@@ -127,6 +148,7 @@ class Opened(Fact):
     words_digest: str = field(default="", compare=False)
     chance: bool = False
     frame: Frame | None = None
+    framing: FramingCall | None = None
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""

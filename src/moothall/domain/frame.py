@@ -87,9 +87,12 @@ class AskedKind(NamedTuple):
     kind: QuestionKind
     names: tuple[str, ...] = ()
     """The answers that a choice names."""
+    is_sure: bool = True
+    """Whether the words say it; "which database?" may be a choice whose answers they do not name."""
 
 
 OPEN: Final = AskedKind("open")
+MAYBE_OPEN: Final = AskedKind("open", is_sure=False)
 
 
 def is_yes_or_no(label: str) -> bool:
@@ -150,10 +153,36 @@ def build_frame(
 
 
 def _list_answers(kind: QuestionKind, language: str) -> tuple[str, ...]:
-    if kind not in {"yes_no", "forecast"}:
-        return ()
+    return list_yes_and_no(language) if kind in {"yes_no", "forecast"} else ()
+
+
+def list_yes_and_no(language: str) -> tuple[str, ...]:
+    """Return yes and no in the language of a session."""
     words = PARTICIPANT_PROMPT[language]
     return (words.yes, words.no)
+
+
+def asks_which_one(question: str) -> bool:
+    """Whether a question, or one of its sentences, asks for one of several things: then yes is no answer to it."""
+    if names_several(question):
+        return True
+    for each in _pattern("sentence").finditer(question):
+        sentence = each[0].strip()
+        # A Chinese question has its word anywhere, one in Latin letters at its beginning.
+        if _is_chinese(sentence):
+            match = _pattern("chinese_which_one").search(sentence)
+        else:
+            match = _pattern("asks_which").match(sentence)
+        if match is not None:
+            return True
+    return False
+
+
+def names_several(question: str) -> bool:
+    """Whether a question has a word such as "or" between two things: then yes is no answer to it."""
+    text = one_line(question).strip(" .!?。！？").replace("還是", "还是")
+    plain = _pattern("or_not").sub("", _pattern("idiom").sub("", text))
+    return _names_or(plain) or _pattern("versus").fullmatch(plain) is not None
 
 
 @lru_cache(maxsize=256)
@@ -307,16 +336,25 @@ def _read_comparison(sentence: str) -> AskedKind | None:
 def _read_without_or(sentence: str, *, is_denied: bool) -> AskedKind | None:
     if _pattern("number").match(sentence) and not re.search(r"\band\b|, ", sentence):
         return AskedKind("number")
+    if _pattern("how_likely").match(sentence):
+        return AskedKind("forecast")
     if _pattern("request").match(sentence):
         return OPEN
     if not _pattern("polar").match(sentence):
-        return OPEN if _pattern("asks_which").match(sentence) else None
+        return _read_asking(sentence)
     if _pattern("wonders").search(sentence) or ":" in sentence:
         return None
     is_forecast = _pattern("will").match(sentence) and _pattern("by_when").search(sentence)
     if is_forecast and not is_denied:
         return AskedKind("forecast")
     return AskedKind("yes_no")
+
+
+def _read_asking(sentence: str) -> AskedKind | None:
+    """Read "how should we …?", which is open, and "which database?", which may have few answers."""
+    if _pattern("asks_why").match(sentence):
+        return OPEN
+    return MAYBE_OPEN if _pattern("asks_which").match(sentence) else None
 
 
 def _split_latin(sentence: str) -> list[str]:
@@ -519,7 +557,8 @@ def _read_chinese(sentence: str) -> AskedKind | None:
         return _build_choice([which["one"], which["other"]])
     has_or = "还是" in sentence
     if _pattern("chinese_wonders").search(sentence):
-        return None if has_or else OPEN
+        why = OPEN if _pattern("chinese_asks_why").search(sentence) else MAYBE_OPEN
+        return None if has_or else why
     if not has_or and _pattern("chinese_number").search(sentence):
         return AskedKind("number")
     if _pattern("chinese_clause").search(sentence):
@@ -529,7 +568,8 @@ def _read_chinese(sentence: str) -> AskedKind | None:
     is_polar = _pattern("chinese_polar").search(sentence) is not None
     if _pattern("chinese_exists").search(sentence) or not is_polar:
         return None
-    is_expected = "会" in sentence and _pattern("chinese_by_when").search(sentence) is not None
+    says_will = _pattern("chinese_will_word").search(sentence) is not None
+    is_expected = says_will and _pattern("chinese_by_when").search(sentence) is not None
     return AskedKind("forecast" if is_expected else "yes_no")
 
 
@@ -545,6 +585,9 @@ def _read_chinese_choice(sentence: str) -> AskedKind | None:
         is_opposite = bool(denied["rest"]) and head.endswith(denied["rest"])
         return AskedKind("yes_no") if is_opposite else None
     if any(_pattern("chinese_denial").match(each) for each in others):
+        return None
+    # What follows a comma is a reason, or asks for more.
+    if re.search("[，,；;]", others[-1]):
         return None
     better = _pattern("chinese_better").fullmatch(others[-1])
     if better is not None:

@@ -378,8 +378,16 @@ class SessionState(ProtocolState):
 
 
 def build_session_state(entry: Entry, opened: facts.Opened) -> SessionState:
+    spent = Spent()
+    if opened.framing is not None:
+        spent = spent.plus(opened.framing.usage)
     return SessionState(
-        opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at
+        opened=opened,
+        seats=opened.seats,
+        seq=entry.seq,
+        at=entry.at,
+        ran_at=entry.at,
+        spent=spent,
     )
 
 

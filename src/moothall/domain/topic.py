@@ -150,6 +150,14 @@ class Frame:
     kind: QuestionKind
     answers: tuple[str, ...] = ()
     made_by: FrameMaker = "moot"
+    model: str = ""
+    """The model that made it, where one did."""
+    added: tuple[str, ...] = ()
+    """Those of the answers that a model lists and the question does not name."""
+    assumes: str = ""
+    """What the question takes for granted, in one sentence."""
+    criteria: tuple[str, ...] = ()
+    """What has to count, in the words of the question."""
 
 
 def validate_topic(topic: str) -> str:

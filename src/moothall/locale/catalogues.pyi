@@ -448,6 +448,21 @@ class EstimateText(Texts):
 
 ESTIMATE: Catalogue[EstimateText]
 
+class FramingText(Texts):
+    system: str
+    question: str
+    ask: str
+    added: str
+    assumes: str
+    criteria: str
+    between_criteria: str
+    will_ask: str
+    asked: str
+    not_framed: str
+    faults: Mapping[str, str]
+
+FRAMING: Catalogue[FramingText]
+
 class InterviewText(Texts):
     question: str
     said: str

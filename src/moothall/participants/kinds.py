@@ -67,7 +67,8 @@ class ParticipantKind:
     callers from the network may seat it. `patience` is how many seconds it usually takes over an answer, where that is longer
     than a provider's model does. `file` says whether the argument is a file's path, which is recorded as an absolute one.
     With `is_shared` one participant serves all seats of one platform. With `looks_up` it can use the search program.
-    `languages` are those that it speaks when the platform has no argument.
+    `languages` are those that it speaks when the platform has no argument. With `frames_questions` it is a model that Moot runs,
+    and may be asked once, before a session opens, which answers a question has.
     """
 
     name: str
@@ -78,6 +79,7 @@ class ParticipantKind:
     file: NamedFile = ""
     is_shared: bool = False
     looks_up: bool = False
+    frames_questions: bool = False
     languages: tuple[Language, ...] | None = None
 
     @property
@@ -190,6 +192,7 @@ BUILT_IN: Final = (
         make=_make_model,
         is_shared=True,
         looks_up=True,
+        frames_questions=True,
     ),
     ParticipantKind(
         name=MODEL,
@@ -198,6 +201,7 @@ BUILT_IN: Final = (
         is_remote=True,
         is_shared=True,
         looks_up=True,
+        frames_questions=True,
     ),
 )
 

@@ -235,6 +235,8 @@ class BriefRequest:
                 return await attempt(now)
             except ModelFailure as failure:
                 failed[failure.kind] = failed.get(failure.kind, 0) + 1
+                if self.brief.form.is_asked_once:
+                    raise
                 # Counted per kind: a rate limit followed by a malformed answer is not two of the same failure.
                 if failed[failure.kind] >= _ATTEMPTS.get(failure.kind, 1):
                     raise

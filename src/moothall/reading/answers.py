@@ -126,7 +126,8 @@ def _read(
         )
     more: Sequence[str] = ()
     if isinstance(said, rules.form.shape):
-        if isinstance(rules, Brief):
+        # What is asked once drops what it repeats itself: it cannot be asked back.
+        if isinstance(rules, Brief) and not rules.form.is_asked_once:
             is_repaired = any(note.startswith("repaired") for note in notes)
             check_echo(rules, raw, said, schema, is_repaired=is_repaired)
         said, more = rules.normalize(said)

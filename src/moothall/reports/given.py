@@ -16,8 +16,8 @@ from moothall.domain.given_search import (
 )
 from moothall.domain.roster import TOOLLESS, Seat, parse_kind
 from moothall.domain.safe_text import compile_late, one_line, quote_lines
-from moothall.domain.topic import ContextFile, Topic
-from moothall.locale.catalogues import CONTEXT_FILES, SHARED_REPORT
+from moothall.domain.topic import ContextFile, Frame, Topic
+from moothall.locale.catalogues import CONTEXT_FILES, FRAMING, SHARED_REPORT
 from moothall.reports import blocks
 
 MAX_SHOWN_LENGTH: Final = 120_000
@@ -111,10 +111,37 @@ def describe_frame(opened: Opened) -> str:
     if frame is None or (frame.kind == "open" and frame.made_by == "moot"):
         return ""
     kind, maker = words.framed_kinds[frame.kind], words.framed_makers[frame.made_by]
+    maker = maker.format(model=one_line(frame.model))
     if not frame.answers:
         return words.framed["bare"].format(kind=kind, maker=maker)
-    answers = " / ".join(map(one_line, frame.answers)) + words.framed["or_none"]
+    listed = [_mark_added(each, frame, opened.language) for each in frame.answers]
+    answers = " / ".join(listed) + words.framed["or_none"]
     return words.framed["line"].format(kind=kind, answers=answers, maker=maker)
+
+
+def _mark_added(answer: str, frame: Frame, language: Language) -> str:
+    """Return an answer, with a mark where the question does not name it."""
+    shown = one_line(answer)
+    return FRAMING[language].added.format(answer=shown) if answer in frame.added else shown
+
+
+def describe_framing(opened: Opened) -> list[str]:
+    """Return what else is known of the question, a line each: its frame, what it takes for granted, what counts, the call."""
+    words, frame, call = FRAMING[opened.language], opened.frame, opened.framing
+    lines = [describe_frame(opened)]
+    if frame is not None and frame.assumes:
+        lines.append(words.assumes.format(assumes=one_line(frame.assumes)))
+    if frame is not None and frame.criteria:
+        quoted = words.between_criteria.join(map(one_line, frame.criteria))
+        lines.append(words.criteria.format(criteria=quoted))
+    if call is not None:
+        model = one_line(call.model or call.platform)
+        tokens = call.usage.tokens_in + call.usage.tokens_out
+        lines.append(words.asked.format(model=model, tokens=tokens))
+        if call.fault is not None:
+            fault = words.faults[call.fault]
+            lines[-1] = words.not_framed.format(model=model, fault=fault)
+    return [line for line in lines if line]
 
 
 def summarize_given(language: Language, subject: Topic) -> str:

@@ -26,7 +26,7 @@ from moothall.reports.decision import (
     is_chance_shown,
     summarize_choice,
 )
-from moothall.reports.given import build_given, describe_frame, summarize_given
+from moothall.reports.given import build_given, describe_framing, summarize_given
 from moothall.reports.given_tools import build_tool_uses, describe_tool_use
 from moothall.reports.quotations import (
     build_evidence_base,
@@ -181,12 +181,12 @@ def start_decision(timeline: SessionTimeline) -> Decision:
 def find_question_kind(opened: facts.Opened) -> QuestionKind | None:
     """Return what kind of question a session is about; None where that was not plain.
 
-    Nor is it plain where Moot alone calls it open, and its opener asks how likely the decision is right.
+    Nor is it plain where its opener did not call it open, and asks how likely the decision is right.
     """
     frame = opened.frame
     if frame is None:
         return None
-    is_guessed = frame.kind == "open" and frame.made_by == "moot"
+    is_guessed = frame.kind == "open" and frame.made_by != "opener"
     if is_guessed and opened.chance:
         return None
     return frame.kind
@@ -295,7 +295,7 @@ def build_report(
         value = getattr(opened, name)
         if value:
             heads.append(text.format(one_line(str(value))))
-    heads.append(describe_frame(opened))
+    heads += describe_framing(opened)
     heads.append(summarize_given(timeline.language, opened.subject))
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
     below = (

@@ -209,7 +209,7 @@ async def _describe_expected(
         work.append((*judgement[:2], Range(0, judgement[2])))
     for topic, options, times in work:
         planned = await moot.plan_session(topic, **options)
-        estimate = estimate_session(planned.opened, moot.seating.kinds)
+        estimate = estimate_session(planned.opened, moot.seating.kinds, planned.framer)
         if plan.money is not None:
             unpriced |= dict.fromkeys(list_unpriced(planned.opened.seats, moot.seating.kinds))
         calls, tokens = _add(calls, estimate.calls, times), _add(tokens, estimate.tokens, times)

@@ -15,7 +15,6 @@ from moothall.app.deliberations import (
 from moothall.app.protocols import get_protocol, load_protocols
 from moothall.app.session_list import SessionLine
 from moothall.domain.dictionaries import BoundedDict
-from moothall.domain.facts import Opened
 from moothall.domain.ids import KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import MARKS, compile_late, strip_control
@@ -221,7 +220,7 @@ async def get_deliberation(
         challenges=challenges,
         silences=silences,
         options=list(opened.subject.options),
-        frame=_build_frame(opened),
+        frame=shapes.build_frame_out(opened),
         settings=fields.spell_fields(dataclasses.asdict(opened.settings)),
         candidates=views.build_candidates(ballot),
         motion=ballot.motion,
@@ -232,13 +231,6 @@ async def get_deliberation(
         outcome=await _find_outcome(call, place.snapshot),
         obligations=obligations,
     )
-
-
-def _build_frame(opened: Opened) -> shapes.FrameOut | None:
-    frame = opened.frame
-    if frame is None:
-        return None
-    return shapes.FrameOut(kind=frame.kind, answers=list(frame.answers), made_by=frame.made_by)
 
 
 async def _find_outcome(call: Call, snapshot: Snapshot) -> str | None:

@@ -14,12 +14,12 @@ from moothall.app import session_options as kinds
 from moothall.app.discovery import discover_platforms
 from moothall.app.environment import load_server_url
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
-from moothall.app.opening import check_invitation
+from moothall.app.opening import PlannedSession, check_invitation
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import find_plugin, load_protocols
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
 from moothall.codec.settings import KnownLanguage
-from moothall.domain.facts import Language, Opened
+from moothall.domain.facts import Language
 from moothall.domain.ids import MAX_SEAT_LENGTH, parse_session_id
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, describe_install
@@ -38,6 +38,7 @@ from moothall.surfaces.api.session_options import (
     collect_options,
 )
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
+from moothall.surfaces.api.shapes import FrameOut, build_frame_out
 from moothall.surfaces.api.views import build_seat_prompt, find_join_guide
 from moothall.surfaces.invitations.agent_clients import (
     ALL_CLIENTS,
@@ -145,6 +146,13 @@ class PlanOut(ApiModel):
     )
     notes: list[str]
     files: list[PlannedFileOut] = []
+    frame: FrameOut | None = Field(
+        default=None, description="The question as its words say it: its kind and its answers."
+    )
+    framed_by: str = Field(
+        default="",
+        description="The platform whose model is asked once for the answers before the session opens; its price is counted.",
+    )
 
 
 class DryRunOut(PlanOut):
@@ -286,13 +294,20 @@ async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
     """What moot.openSession with the same parameters would seat, ask and cost, at least and at most; records nothing."""
     options = await collect_options(call, params)
     options["check"] = False
-    opened = (await call.moot.plan_session(params.topic, **options)).opened
-    return build_plan(opened, estimate_session(opened, call.moot.seating.kinds))
+    planned = await call.moot.plan_session(params.topic, **options)
+    opened, kinds = planned.opened, call.moot.seating.kinds
+    return build_plan(planned, estimate_session(opened, kinds, planned.framer))
 
 
-def build_plan(opened: Opened, estimate: SessionEstimate) -> PlanOut:
+def build_plan(planned: PlannedSession, estimate: SessionEstimate) -> PlanOut:
+    opened, framer = planned.opened, planned.framer
     return PlanOut.collect(
-        estimate, opened, protocol=find_plugin(opened).name, files=opened.subject.given
+        estimate,
+        opened,
+        protocol=find_plugin(opened).name,
+        files=opened.subject.given,
+        frame=build_frame_out(opened),
+        framed_by="" if framer is None else framer.platform,
     )
 
 

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
+from moothall.domain.facts import Opened
 from moothall.domain.topic import FrameMaker, QuestionKind
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import Contribution
@@ -256,6 +257,17 @@ class FrameOut(ApiModel):
     kind: QuestionKind
     answers: list[str]
     made_by: FrameMaker = Field(description="Moot by its words, the opener, or a model.")
+    model: str = Field(default="", description="The model that made it, from the question alone.")
+    added: list[str] = Field(default=[], description="Its answers that the question does not name.")
+    assumes: str = Field(default="", description="What the question takes for granted.")
+    criteria: list[str] = Field(
+        default=[], description="What has to count, in the words of the question."
+    )
+
+
+def build_frame_out(opened: Opened) -> FrameOut | None:
+    """Return the frame of a session as callers read it."""
+    return None if opened.frame is None else FrameOut.collect(opened.frame)
 
 
 class DeliberationOut(StandingOut):

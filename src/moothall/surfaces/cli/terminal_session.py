@@ -19,8 +19,9 @@ from rich.text import Text
 
 from moothall.app.estimates import SessionEstimate, estimate_session, warn_unpriced
 from moothall.app.features import load_place
+from moothall.app.framing import reframe
 from moothall.app.moot import Moot
-from moothall.app.opening import PlannedSession, open_planned, reframe
+from moothall.app.opening import PlannedSession, frame_planned, open_planned
 from moothall.app.plugins import load_all_features
 from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.session_options import Options
@@ -31,7 +32,7 @@ from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, parse_ki
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EntryAdded
 from moothall.errors import BadSetting, ProviderRefused
-from moothall.locale.catalogues import DISCOVERY, SESSION_COMMAND, SHARED_REPORT
+from moothall.locale.catalogues import DISCOVERY, FRAMING, SESSION_COMMAND, SHARED_REPORT
 from moothall.participants.kinds import ADDRESS, MODEL, SeatRequest
 from moothall.participants.platforms import describe_model
 from moothall.participants.script import Pacer, make_demo
@@ -39,7 +40,7 @@ from moothall.ports.feature import SessionFolder
 from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
-from moothall.reports.given import describe_frame
+from moothall.reports.given import describe_framing
 from moothall.reports.wording import explain_outage
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
@@ -292,6 +293,7 @@ def open_and_hold(
             if is_talking and is_described:
                 _print_description(moot, planned.opened, describe)
             if is_talking:
+                planned = await frame_planned(moot, planned)
                 planned = await run_on_own_thread(partial(confirm_frame, planned))
             warn_of_price(moot, planned.opened)
             terminal.session = await open_planned(moot, planned)
@@ -345,11 +347,13 @@ def confirm_frame(planned: PlannedSession) -> PlannedSession:
     """
     opened = planned.opened
     frame, words = opened.frame, SESSION_COMMAND[opened.language]
-    is_made = frame is not None and frame.made_by != "opener" and frame.kind != "open"
-    if not is_made or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    is_made = frame is not None and frame.made_by != "opener"
+    is_seen = sys.stdin.isatty() and sys.stdout.isatty()
+    said = describe_framing(opened)
+    if not said or not is_seen or (not is_made and opened.framing is None):
         return planned
-    output.print_note(describe_frame(opened))
-    if opened.frame is None or opened.frame.kind != "choice":
+    output.print_note("\n".join(said))
+    if frame is None or (frame.kind != "choice" and frame.made_by != "model"):
         return planned
     while True:
         typed = click.prompt(words.change_frame, default="", show_default=False, err=True)
@@ -398,9 +402,10 @@ def build_plan_result(
     from moothall.codec.adapters import as_json as plain_json
     from moothall.surfaces.api.opening import DryRunOut, build_plan
 
-    opened, estimate = planned.opened, estimate_session(planned.opened, moot.seating.kinds)
+    opened = planned.opened
+    estimate = estimate_session(opened, moot.seating.kinds, planned.framer)
     plan = DryRunOut.collect(
-        build_plan(opened, estimate), session_id=planned.session, opened=plain_json(opened)
+        build_plan(planned, estimate), session_id=planned.session, opened=plain_json(opened)
     )
     most = f", turns: at most {opened.budget.turns}" if opened.budget.turns is not None else ""
     head = f"{plan.protocol}, seats: {len(opened.seats)}, language: {opened.language}{most}"
@@ -409,12 +414,21 @@ def build_plan_result(
         json=plan,
         lines=[
             head,
-            *filter(None, [describe_frame(opened)]),
+            *describe_framing(opened),
+            *_describe_framer(planned),
             *describe(opened),
             *seats,
             *describe_estimate(estimate, opened.language),
         ],
     )
+
+
+def _describe_framer(planned: PlannedSession) -> list[str]:
+    """Say whose model is asked for the answers before the session opens; a dry run does not ask it."""
+    if planned.framer is None:
+        return []
+    words, seat = FRAMING[planned.opened.language], planned.framer
+    return [words.will_ask.format(seat=seat.id, platform=one_line(seat.platform))]
 
 
 def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str]:
