@@ -313,8 +313,25 @@ def extract_choice(text: str) -> str:
 
 
 def drop_choice(text: str) -> str:
-    """Return a text without such lines."""
-    return _CHOICE.sub("", text).strip()
+    """Return a text without such lines, and without those of its headline."""
+    return _HEADLINE.sub("", _CHOICE.sub("", text)).strip()
+
+
+_HEADLINE: Final = compile_late(
+    r"^[ \t*>-]{0,8}[\[【](?:headline|标题)(?:[\]】][ \t]{0,4}[:：]?|[:：])(?P<text>[^\n]{1,1000})$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How a text says what it decides in one sentence: a line `[HEADLINE] …`."""
+MAX_HEADLINE: Final = 300
+
+
+def extract_headline(text: str) -> str:
+    """Return the sentence in the last such line; empty if there is none, or if it is no sentence but an essay."""
+    lines = [match["text"] for match in _HEADLINE.finditer(text)]
+    if not lines:
+        return ""
+    headline = one_line(lines[-1]).strip(_WRAPPED)
+    return headline if len(headline) <= MAX_HEADLINE else ""
 
 
 MAX_INPUTS: Final = 20
@@ -347,6 +364,34 @@ class UserReply:
     input: Annotated[int, Ge(1)]
     text: Annotated[str, MaxLen(MAX_REPLY_LENGTH)]
 
+
+MAX_ACTIONS: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionItem:
+    """Something that a decision gives somebody to do."""
+
+    who: Annotated[str, MaxLen(100)] = ""
+    """Who does it; empty where nobody is named."""
+    text: Annotated[str, MaxLen(2_000)]
+    due: Annotated[str, MaxLen(100)] = ""
+    """By when; empty where that was not said."""
+
+
+def describe_action(action: ActionItem) -> str:
+    """Return an action item on one line: who, what, by when."""
+    text = one_line(action.text)
+    if action.who:
+        text = f"{one_line(action.who)}: {text}"
+    if action.due:
+        text = f"{text} ({one_line(action.due)})"
+    return text
+
+
+ActionItems = Annotated[tuple[ActionItem, ...], MaxLen(MAX_ACTIONS)]
+Headline = Annotated[str, MaxLen(300)]
+"""A decision in one sentence that answers the question. 120 characters are asked for."""
 
 InputReplies = Annotated[tuple[UserReply, ...], MaxLen(MAX_REPLIES)]
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from moothall.domain.budget import Spent
@@ -12,7 +13,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, encode_fields, strip_control
 from moothall.domain.session_state import LostSeat
-from moothall.domain.topic import Frame, QuestionKind
+from moothall.domain.topic import ActionItem, Frame, QuestionKind
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
@@ -50,13 +51,19 @@ class Obligation:
     due: str = ""
     entries: tuple[int, ...] = ()
     state: ObligationState = "open"
+    who: str = ""
+    """Who must do it; empty where nobody was named."""
 
 
 def number_obligations(
     conditions: Iterable[tuple[SeatId, str, str, tuple[int, ...]]],
     settled: Mapping[int, ObligationState],
+    who: Mapping[SeatId, str] = MappingProxyType({}),
 ) -> tuple[Obligation, ...]:
-    """Return the obligations of conditions, each a seat, what must hold, by when, and where it says so; empty ones are none."""
+    """Return the obligations of conditions, each a seat, what must hold, by when, and where it says so; empty ones are none.
+
+    `who` is whom each of these seats names to do it.
+    """
     listed = [each for each in conditions if each[1].strip()]
     return tuple(
         Obligation(
@@ -65,9 +72,20 @@ def number_obligations(
             due=due.strip(),
             entries=entries,
             state=settled.get(number, "open"),
+            who=who.get(seat, "").strip(),
         )
         for number, (seat, text, due, entries) in enumerate(listed, 1)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenAdvice:
+    """How the one who decides took what a seat advised, and why."""
+
+    seat: SeatId
+    how: Literal["adopted", "partly", "declined"]
+    why: str = ""
+    entries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +132,8 @@ class SeatPosition:
     moved_by: int | None = None
     moved_after: Movement | None = None
     """Where it changed its choice, or names what moved it: whether it had met new evidence by then, or words alone."""
+    moved_by_whom: SeatId | None = None
+    """Whose words these were."""
     choice_before: str = ""
     via_before: str = ""
     via: str = ""
@@ -201,6 +221,8 @@ class Decision:
     """What was decided; None while the session goes on, or when it ended without a decision."""
     author: SeatId | None = None
     """Who wrote it."""
+    headline: str = ""
+    """The decision in one sentence that answers the question, by its author; empty where it gave none."""
     confidence: float | None = None
     """The chance that it is right, 0 to 1, by what the seats thought before they read each other; None if there is no figure."""
     chance_hidden: bool = False
@@ -266,6 +288,10 @@ class Decision:
     """Their share of the weight of those who spoke."""
     obligations: tuple[Obligation, ...] = ()
     """The conditions that it was supported on."""
+    actions: tuple[ActionItem, ...] = ()
+    """What it gives whom to do, and by when."""
+    advice: tuple[TakenAdvice, ...] = ()
+    """How the one who decided alone took each advice."""
     evidence: EvidenceBase | None = None
     """What it rests on of the given files, and what nobody read; None where nothing was given or looked up, or it goes on."""
     moved_after_evidence: int | None = None

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.replace import dataclass
+from moothall.domain.topic import Headline
 from moothall.plugins import (
     MAX_LABEL_LENGTH,
     Closed,
@@ -159,6 +160,8 @@ class Draft:
     answers: Annotated[tuple[InputReply, ...], MaxLen(20)] = ()
     choice: Short = ""
     own_choice: Short = ""
+    headline: Headline = ""
+    """The decision in one sentence that answers the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +173,10 @@ class Stand:
     position: Line = ""
     condition: Line = ""
     moved_by: EntryRef | None = None
+    due: Short = ""
+    """By when the condition must hold."""
+    who: Short = ""
+    """Who must make it hold."""
 
 
 @add_kind(KINDS, "persona.meeting_opened")

@@ -221,6 +221,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         decision,
         decision=_build_claim(draft.decision, timeline),
         choice=draft.choice,
+        headline=draft.headline,
         held_before=list_draft_holders(meeting),
         author_confidence=draft.confidence,
         reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons),
@@ -295,9 +296,20 @@ def _build_positions(
                 verdict=stand.verdict,
                 confidence_after=stand.confidence,
                 moved_by=stand.moved_by if is_known else None,
+                moved_by_whom=_find_mover(timeline, seat.id, stand.moved_by),
             )
         positions.append(position)
     return tuple(positions)
+
+
+def _find_mover(timeline: PersonaTimeline, seat: SeatId, moved_by: int | None) -> SeatId | None:
+    """Return whose words changed the mind of a seat, as it says itself."""
+    if moved_by is None or not 1 <= moved_by <= len(timeline.lines):
+        return None
+    speaker = timeline.lines[moved_by - 1].speaker
+    if speaker in {seat, USER}:
+        return None
+    return speaker
 
 
 def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Dissent, ...]:
@@ -315,12 +327,12 @@ def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Disse
 def _build_obligations(timeline: PersonaTimeline) -> tuple[Obligation, ...]:
     """Return the conditions of those who support the conclusion: what must hold, and who set it (D-22)."""
     stands = collect_last_words(timeline.state)
-    conditions = [
-        (seat, stand.condition or stand.position)
-        for seat, stand in stands.items()
-        if stand.verdict == "conditional"
-    ]
-    return number_obligations(((seat, text, "", ()) for seat, text in conditions), timeline.settled)
+    conditions: list[tuple[SeatId, str, str, tuple[int, ...]]] = []
+    for seat, stand in stands.items():
+        if stand.verdict == "conditional":
+            conditions.append((seat, stand.condition or stand.position, stand.due, ()))
+    who = {seat: stand.who for seat, stand in stands.items()}
+    return number_obligations(conditions, timeline.settled, who)
 
 
 def apply_conclusion(decision: Decision, conclusion: str) -> Decision:

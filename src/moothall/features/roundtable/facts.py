@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.replace import dataclass
-from moothall.domain.topic import drop_choice, extract_choice
+from moothall.domain.topic import Headline, drop_choice, extract_choice, extract_headline
 from moothall.features.roundtable.sections import MinutesSection
 from moothall.plugins import MAX_LABEL_LENGTH, Closed, Fact, Loss, Opened, Reply, SeatId, add_kind
 from moothall.reading.choices import POSITIONS
@@ -90,10 +90,11 @@ def extract_next_prompt(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minutes:
-    """The minutes as the moderator writes them, word for word; `choice` is what was decided in a few words."""
+    """The minutes as the moderator writes them, word for word; `choice` is what was decided in a few words, `headline` in one sentence."""
 
     content: Text
     choice: Short = ""
+    headline: Headline = ""
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -103,7 +104,9 @@ class Minutes:
             raise ValueError(
                 "the minutes of the conference were expected, and this is one position"
             )
-        return cls(content=text.strip(), choice=extract_choice(text))
+        return cls(
+            content=text.strip(), choice=extract_choice(text), headline=extract_headline(text)
+        )
 
 
 @add_kind(KINDS, "roundtable.opened")

@@ -11,6 +11,8 @@ from typing import Final, Literal
 
 from moothall.domain.context import MAX_DIGEST_LENGTH
 from moothall.domain.replace import dataclass
+from moothall.domain.topic import MAX_ACTIONS, ActionItem
+from moothall.domain.vocabulary import PATTERNS
 from moothall.features.roundtable.words import ROUNDTABLE_PROMPT, SPEECH_DIGEST
 from moothall.plugins import Language, Seat, compile_late, extract_first_sentence, one_line
 
@@ -96,6 +98,49 @@ def extract_speech_section(text: str, place: Literal[0, 1, 2]) -> str:
         ),
         "",
     )
+
+
+_ACTION: Final = compile_late(
+    r"^[ \t]{0,8}(?:[-*•]|\d{1,3}[.)、])[ \t]+(?P<item>\S[^\n]*)$", re.MULTILINE
+)
+_WHO: Final = compile_late(
+    r"\*{0,2}(?P<who>[^:：*\n]{1,60})\*{0,2}[:：](?!//)\*{0,2}[ \t]*(?P<text>\S.*)"
+)
+_DUE: Final = compile_late(
+    r"[(（](?:(?:by|until|due)[ :]|截止[:：]?)(?P<due>[^()（）]{1,100})[)）][.。;；]?",
+    re.IGNORECASE,
+)
+
+
+def read_actions(section: str) -> tuple[ActionItem, ...]:
+    """Return the action items of minutes: a line each, as they are asked for, `- WHO: WHAT (by WHEN)`.
+
+    A line in another form is an item whose words stand as they are, for nobody and without a date.
+    """
+    actions: list[ActionItem] = []
+    for line in _ACTION.finditer(section):
+        item = one_line(line["item"])
+        if PATTERNS["nothing"].fullmatch(item):
+            continue
+        item, due = _split_due(item)
+        named = _WHO.fullmatch(item)
+        actions.append(
+            ActionItem(
+                who="" if named is None else one_line(named["who"]),
+                text=(item if named is None else named["text"]).strip()[:2_000],
+                due=due,
+            )
+        )
+    return tuple(actions[:MAX_ACTIONS])
+
+
+def _split_due(item: str) -> tuple[str, str]:
+    """Return an item without the brackets at its end that say by when, and what they say."""
+    at = max(item.rfind("("), item.rfind("（"))
+    due = _DUE.fullmatch(item[at:]) if at > 0 else None
+    if due is None:
+        return item, ""
+    return item[:at].rstrip(), due["due"].strip()
 
 
 def find_missing_minutes(text: str) -> tuple[MinutesSection, ...]:

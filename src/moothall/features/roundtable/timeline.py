@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from moothall.domain.replace import dataclass
-from moothall.domain.topic import drop_choice, drop_replies, extract_choice
+from moothall.domain.topic import drop_choice, drop_replies, extract_choice, extract_headline
 from moothall.features.roundtable.facts import (
     ConferenceClosed,
     MinutesReturned,
@@ -21,6 +21,7 @@ from moothall.features.roundtable.sections import (
     find_missing_sections,
     is_speechlike,
     name_minutes_sections,
+    read_actions,
 )
 from moothall.features.roundtable.state import Conference, NumberedSpeech
 from moothall.features.roundtable.words import ROUNDTABLE_REPORT, RoundtableReportText
@@ -118,6 +119,7 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         conference.minutes.content if closed is not None and conference.minutes is not None else ""
     )
     choice = conference.decided_choice if minutes else ""
+    headline = extract_headline(minutes)
     # The line that names the choice may stand in any section.
     minutes = drop_choice(minutes) or minutes
     if conference.user_inputs:
@@ -154,6 +156,8 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     return replace(
         decision,
         decision=SourcedClaim(text=agreed or minutes),
+        headline=headline,
+        actions=read_actions(extract_minutes_section(minutes, "actions")),
         backers=len(conference.agreeing),
         backing=agreeing / spoken,
     )

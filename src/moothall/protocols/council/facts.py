@@ -8,7 +8,7 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.session_state import LostSeat
-from moothall.domain.topic import InputReplies
+from moothall.domain.topic import ActionItems, Headline, InputReplies
 from moothall.scoring.depth import Depth, DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
@@ -157,6 +157,12 @@ class Contribution:
     """synthesize, vote: what you answer to each of the user's later words."""
     own_choice: Short = ""
     """Your own answer in one to five words, where you take none that is there."""
+    headline: Headline = ""
+    """synthesize: one sentence that answers the question; it becomes the title of the decision."""
+    actions: ActionItems = ()
+    """The owner's decision: what is to be done, by whom, by when."""
+    who: Short = ""
+    """vote: who must make the condition hold."""
 
 
 @add_kind(SHARED_KINDS, "council.contributed")

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.session_state import ProtocolState, StopReason
-from moothall.domain.topic import UserReply
+from moothall.domain.topic import ActionItem, UserReply, describe_action
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
 from moothall.scoring.trust import find_accuracy
@@ -261,6 +261,8 @@ def list_details(said: Contribution, labels: Mapping[str, str]) -> Iterator[tupl
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, UserReply):
                 yield f"{label} #{each.input}", each.text
+            elif isinstance(each, ActionItem):
+                yield label, describe_action(each)
             elif each:
                 yield label, each
 

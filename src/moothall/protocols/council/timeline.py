@@ -38,6 +38,7 @@ from moothall.reports.decision import (
     Obligation,
     SeatPosition,
     SourcedClaim,
+    TakenAdvice,
     number_obligations,
 )
 from moothall.reports.quotations import list_checked, list_places
@@ -208,6 +209,9 @@ def _add_resolution(
         decision=_build_claim(decided),
         author=decided.seat,
         choice=decided.said.choice,
+        headline=decided.said.headline,
+        actions=decided.said.actions,
+        advice=_list_advice(timeline.state, decided),
         held_before=list_first_holders(timeline.state, decided),
         no_confidence=None,
         reasons=_list_reasons(timeline, decided),
@@ -219,6 +223,18 @@ def _add_resolution(
         )
     change = find_what_would_change(timeline.rules.variant, timeline.state, closed.reason, resolved)
     return replace(resolved, overruled=resolved.strength == "overruled", would_change=change)
+
+
+def _list_advice(council: Council, decided: CouncilLine) -> tuple[TakenAdvice, ...]:
+    """Return how the owner took each advice."""
+    advice: list[TakenAdvice] = []
+    for taken in decided.said.taken:
+        line = council.line(taken.entry)
+        if line is not None:
+            advice.append(
+                TakenAdvice(seat=line.seat, how=taken.how, why=taken.why, entries=(line.id,))
+            )
+    return tuple(advice)
 
 
 def _find_replies(timeline: CouncilTimeline, decided: CouncilLine) -> Mapping[int, str]:
@@ -364,10 +380,19 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
                 position,
                 after=vote.said.text or None,
                 moved_by=vote.said.moved_by,
+                moved_by_whom=_find_mover(council, vote),
                 via=vote.via,
             )
         positions.append(position)
     return tuple(positions)
+
+
+def _find_mover(council: Council, vote: CouncilLine) -> SeatId | None:
+    """Return whose words changed the mind of a seat, as it says itself."""
+    line = council.line(vote.said.moved_by)
+    if line is None or line.seat in {vote.seat, USER}:
+        return None
+    return line.seat
 
 
 def _find_open_vote(council: Council, seat: SeatId) -> CouncilLine | None:
@@ -475,7 +500,10 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
     for seat, vote in find_motion_votes(timeline).items():
         if vote.position == "conditional_support":
             conditions.append((seat, vote.condition, vote.due, (numbers[seat],)))
-    return number_obligations(conditions, timeline.settled)
+    votes = timeline.state.votes
+    said = {seat: timeline.state.line(number) for seat, number in votes.items()}
+    who = {seat: line.said.who for seat, line in said.items() if line is not None}
+    return number_obligations(conditions, timeline.settled, who)
 
 
 def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:
