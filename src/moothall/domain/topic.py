@@ -370,7 +370,7 @@ MAX_ACTIONS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionItem:
-    """Something that a decision gives somebody to do."""
+    """Something that a decision asks to be done."""
 
     who: Annotated[str, MaxLen(100)] = ""
     """Who does it; empty where nobody is named."""

@@ -217,17 +217,16 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     )
     if draft is None:
         return decision
+    decided = replace(decision, choice=draft.choice, headline=draft.headline)
     return replace(
-        decision,
+        decided,
         decision=_build_claim(draft.decision, timeline),
-        choice=draft.choice,
-        headline=draft.headline,
         held_before=list_draft_holders(meeting),
         author_confidence=draft.confidence,
-        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons),
+        reasons=_build_claims(draft.reasons, timeline),
         dissent=_build_dissent(timeline, draft),
         obligations=_build_obligations(timeline),
-        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions),
+        open_questions=_build_claims(draft.open_questions, timeline),
     )
 
 
@@ -256,6 +255,12 @@ def _keep_known(entries: tuple[int, ...], timeline: PersonaTimeline) -> tuple[in
 
 def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedClaim:
     return SourcedClaim(text=claim.text, entries=_keep_known(claim.entries, timeline))
+
+
+def _build_claims(
+    claims: tuple[facts.DraftClaim, ...], timeline: PersonaTimeline
+) -> tuple[SourcedClaim, ...]:
+    return tuple(_build_claim(claim, timeline) for claim in claims)
 
 
 def _build_positions(

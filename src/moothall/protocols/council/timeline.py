@@ -204,13 +204,12 @@ def _add_resolution(
     if decided is None:
         return resolved
     resolved = replace(resolved, answers=list_answers(timeline, _find_replies(timeline, decided)))
+    said = decided.said
+    resolved = replace(resolved, choice=said.choice, headline=said.headline, actions=said.actions)
     resolved = replace(
         resolved,
         decision=_build_claim(decided),
         author=decided.seat,
-        choice=decided.said.choice,
-        headline=decided.said.headline,
-        actions=decided.said.actions,
         advice=_list_advice(timeline.state, decided),
         held_before=list_first_holders(timeline.state, decided),
         no_confidence=None,
