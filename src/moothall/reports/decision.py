@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -64,18 +64,16 @@ def number_obligations(
 
     `who` is whom each of these seats names to do it.
     """
-    listed = [each for each in conditions if each[1].strip()]
-    return tuple(
-        Obligation(
-            seat=seat,
-            text=text.strip(),
-            due=due.strip(),
-            entries=entries,
-            state=settled.get(number, "open"),
-            who=who.get(seat, "").strip(),
+    obligations: list[Obligation] = []
+    for seat, text, due, entries in conditions:
+        if not text.strip():
+            continue
+        state = settled.get(len(obligations) + 1, "open")
+        obligation = Obligation(
+            seat=seat, text=text.strip(), due=due.strip(), entries=entries, state=state
         )
-        for number, (seat, text, due, entries) in enumerate(listed, 1)
-    )
+        obligations.append(replace(obligation, who=who.get(seat, "").strip()))
+    return tuple(obligations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
