@@ -46,7 +46,7 @@ MootError
 import shlex
 import sys
 from importlib.util import find_spec
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 
 LIST_SESSIONS: Final = "`moot list` shows those that exist"
 """What helps at a terminal where no session has the name; other clients are sent the list itself."""
@@ -99,7 +99,7 @@ class BadSetting(CallerError): ...
 
 
 class BadAnswer(CallerError):
-    loss: ClassVar[Literal["malformed", "refused"]] = "malformed"
+    loss: Literal["malformed", "refused"] = "malformed"
     """By what the seat is lost if it does not answer better when it is asked again."""
 
 
@@ -119,6 +119,10 @@ class UnclearChoice(BadAnswer):
         self.choices = choices
         self.words = words
         self.raw = raw
+
+
+class UnclearSide(UnclearChoice):
+    """A choice beside which its writer says another one, or declines to answer: it is asked about, never dropped."""
 
 
 class BadImport(CallerError): ...

@@ -162,11 +162,6 @@ def test_a_long_text_says_something_beside_its_apology() -> None:
         ("speech", "re #1 agree: 抱歉，我无法协助完成该请求。"),
         ("draft", SORRY),
         ("draft", {"decision": {"text": SORRY, "entries": [1]}, "confidence": 1.0}),
-        (
-            "draft",
-            {"decision": {"text": "Build it."}, "confidence": 1.0, "reasons": [{"text": SORRY}]},
-        ),
-        ("stand", {"verdict": "support", "position": SORRY}),
         ("stand", {"verdict": SORRY}),
     ],
 )
@@ -205,10 +200,6 @@ def test_hints_stand_outside_the_quotes() -> None:
         (
             "position",
             "Before you hear anyone: where do you stand on the question, and how sure are you?",
-        ),
-        (
-            "intent",
-            {"reaction_score": 0.5, "intent_to_speak": True, "reason": "one short sentence"},
         ),
         ("speech", "Several minds work on one question; you are one of them."),
         ("speech", "..."),

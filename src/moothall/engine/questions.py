@@ -33,6 +33,7 @@ from moothall.reading.ask_back import (
     build_meant_note,
     build_small_ask,
     find_unlisted_choice,
+    is_within_item,
     settle_choice,
 )
 from moothall.reading.non_answers import drop_choice_label, name_choice
@@ -229,22 +230,30 @@ async def _respond(
 async def _ask_what_was_meant(
     brief: Brief, participant: Participant, first: UnclearChoice
 ) -> Response:
-    """Ask which of the choices was meant, once for each choice that is not plain, and read the reply again by that."""
+    """Ask which of the choices was meant, once for each choice that is not plain, and read the reply again by that.
+
+    Where that stays open in an item of a list, it costs that item alone (Q-7).
+    """
     usage, model, origin = FREE, "", ""
     if isinstance(first, UnclearAnswer):
         usage, model, origin = first.usage, first.model, first.origin
     settled: dict[str, str] = {}
     notes = list(first.corrections) if isinstance(first, UnclearAnswer) else []
     unclear, raw = first, first.raw
-    while unclear.field not in settled and len(settled) < MAX_SMALL_ASKS:
-        meant, cost = await _put_small_ask(brief, participant, unclear)
-        usage += cost
-        if isinstance(meant, NoAnswer):
+    while unclear.field not in settled:
+        meant: str | NoAnswer = NoAnswer(reason=unclear.loss, detail=str(unclear))
+        if len(settled) < MAX_SMALL_ASKS:
+            meant, cost = await _put_small_ask(brief, participant, unclear)
+            usage += cost
+        if isinstance(meant, str):
+            settled[unclear.field] = meant
+            notes.append(build_meant_note(unclear, meant))
+        elif is_within_item(unclear) and meant.reason not in OUT:
+            settled[unclear.field] = ""
+        else:
             return replace(meant, usage=usage)
-        settled[unclear.field] = meant
-        notes.append(build_meant_note(unclear, meant))
         try:
-            read = read_answer(brief, raw, settled=settled)
+            read = read_answer(brief, raw, settled=settled, is_last=True)
         except UnclearChoice as another:
             unclear = another
             continue

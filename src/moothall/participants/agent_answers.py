@@ -46,14 +46,14 @@ async def ask_with_correction(
     Raises UnclearAnswer for a reply that makes no choice plainly.
     """
     usage, fault = FREE, BadAnswer()
-    for _ in range(2):
+    for attempt in range(2):
         try:
             reply = await ask(str(fault))
         except AgentFault as cause:
             return cause.to_no_answer(usage)
         usage += reply.usage
         try:
-            read = read_answer(brief, reply.text)
+            read = read_answer(brief, reply.text, is_last=attempt > 0)
         except UnclearChoice as unclear:
             raise UnclearAnswer(unclear, usage, model=reply.model, origin=origin) from unclear
         except BadAnswer as cause:

@@ -38,15 +38,18 @@ class FunctionParticipant:
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         try:
-            return await self._respond_once(brief, on_text)
+            return await self._respond_once(brief, on_text, is_last=False)
         except (UnclearChoice, AnswerRefused):
             raise
         except BadAnswer as fault:
             correction = build_correction(brief.language, str(fault))
         own = f"{brief.own}\n\n{correction}"
-        return await self._respond_once(replace(brief, own=own, again=brief.again + 1), on_text)
+        once_more = replace(brief, own=own, again=brief.again + 1)
+        return await self._respond_once(once_more, on_text, is_last=True)
 
-    async def _respond_once(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+    async def _respond_once(
+        self, brief: Brief, on_text: OnText, *, is_last: bool
+    ) -> Answer | NoAnswer:
         try:
             said = await self._call(brief)
         except UnclearChoice:
@@ -62,7 +65,7 @@ class FunctionParticipant:
             )
         if isinstance(said, Answer | NoAnswer):
             return said
-        read = read_answer(brief, said)
+        read = read_answer(brief, said, is_last=is_last)
         if brief.form.form == "text" and isinstance(said, str):
             on_text(said)
         return Answer(said=read.said, corrections=read.mends)

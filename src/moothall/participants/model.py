@@ -314,14 +314,14 @@ class ModelParticipant:
                 asking, model, build_user_prompt(desk.add_results(brief)), desk, now.room
             )
             if response is not None:
-                return _parse_response(brief, response)
+                return _parse_response(brief, response, is_last=False)
         asked = desk.add_results(brief)
         if brief.form.form == "text":
             user = build_user_prompt(asked, now.complaint)
             response = await self._request_text(asking, model, user, now.room)
         else:
             response = await self._request_json(asking, model, asked, now)
-        return _parse_response(brief, response)
+        return _parse_response(brief, response, is_last=now.complaint is not None)
 
     async def _request_with_tools(
         self, asking: BriefRequest, model: "Model", user: str, desk: ToolDesk, room: int
@@ -572,10 +572,10 @@ def _find_allowance(platform: Platform, environ: Mapping[str, str]) -> Allowance
     return allowance
 
 
-def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
+def _parse_response(brief: Brief, response: "ModelResponse", *, is_last: bool) -> Reading:
     """Parse the answer from a response; raises ModelFailure with what is wrong with it."""
     try:
-        return read_answer(brief, model_request.extract_text(response))
+        return read_answer(brief, model_request.extract_text(response), is_last=is_last)
     except UnclearChoice as unclear:
         if response.finish_reason == "length":
             raise ModelFailure(

@@ -120,6 +120,7 @@ class UnclearAnswer(UnclearChoice):
             words=unclear.words,
             raw=unclear.raw,
         )
+        self.loss = unclear.loss
         self.usage = usage
         self.model = model
         self.origin = origin

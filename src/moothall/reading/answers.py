@@ -19,7 +19,17 @@ from moothall.reading.choices import build_choices
 from moothall.reading.field_values import find_allowed, show_value
 from moothall.reading.json_text import extract_object
 from moothall.reading.lenient_parser import LenientParser
-from moothall.reading.non_answers import check_beside, check_echo, check_refusal, check_sides
+from moothall.reading.non_answers import (
+    EchoCheck,
+    ItemGuard,
+    check_beside,
+    check_doubtful_label,
+    check_echo,
+    check_form_copy,
+    check_refusal,
+    check_sides,
+    list_allowed_words,
+)
 from moothall.reading.schemas import WRAPPER, build_schema, get_own_schema
 from moothall.reading.stated import is_sentence
 
@@ -83,53 +93,82 @@ def read_answer(
     raw: object,
     *,
     is_strict: bool = False,
+    is_last: bool = False,
     settled: Mapping[str, str] = MappingProxyType({}),
 ) -> Reading:
     """Read an answer to a brief (text, decoded JSON, or a value of its shape).
 
     Raises BadAnswer with what was expected; where it makes a choice that is not plain, UnclearChoice. `settled` is what its
-    seat said to that question, by the path of the choice.
+    seat said to that question, by the path of the choice; an empty text where it meant none, which costs that item of a list.
+
+    With `is_last` its seat is not asked again: what cannot be read of a list is left out, and the rest counts.
 
     With `is_strict` nothing is left out: the sender learns what is wrong, by the brief's own check of the state, and can
     send it again. For that no prompt is needed.
     """
     try:
-        return _read(rules, raw, settled, is_strict=is_strict)
+        return _read(rules, raw, settled, is_strict=is_strict, is_last=is_last)
     except UnclearChoice as unclear:
         unclear.raw = raw
         raise
 
 
 def _read(
-    rules: AnswerRules, raw: object, settled: Mapping[str, str], *, is_strict: bool
+    rules: AnswerRules,
+    raw: object,
+    settled: Mapping[str, str],
+    *,
+    is_strict: bool,
+    is_last: bool,
 ) -> Reading:
     if is_strict or not isinstance(rules, Brief):
         schema = build_schema(rules.form.shape)
     else:
         schema = get_own_schema(rules)
     said, notes = raw, list[str]()
+    allowed = list_allowed_words(schema)
+    echo = None
+    # What is asked once drops what it repeats itself: it cannot be asked back.
+    if isinstance(rules, Brief) and not rules.form.is_asked_once:
+        echo = EchoCheck(rules, schema)
+    looks_at_sides = not (isinstance(raw, WordedAnswer) and raw.is_one_text)
+    guard = ItemGuard(
+        echo=None if is_strict else echo,
+        asides=rules.form.asides,
+        settled=settled,
+        looks_at_sides=looks_at_sides,
+    )
+    # The items of what is parsed are looked at one by one.
+    given = raw.fields if isinstance(raw, WordedAnswer) else raw
+    in_lists = is_strict or isinstance(given, rules.form.shape)
     is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
     if isinstance(raw, rules.form.shape):
         said = _settle_fields(raw, settled)
     else:
-        said, notes = _parse(rules, raw, schema, settled, is_strict=is_strict)
+        said, notes = _parse(
+            rules, raw, schema, settled, guard, is_strict=is_strict, is_last=is_last
+        )
     if rules.reading == "strict" and not is_confirmed:
-        _refuse_worded(notes, _list_allowed_words(schema))
-    check_refusal(said, rules.form.asides)
-    if not (isinstance(raw, WordedAnswer) and raw.is_one_text):
+        _refuse_worded(notes, allowed)
+    asides = rules.form.asides
+    if not is_strict:
+        asides = check_doubtful_label(said, schema, asides, settled=settled, echo=echo)
+    check_refusal(said, asides, in_lists=in_lists)
+    if looks_at_sides:
         check_sides(
             said,
+            in_lists=in_lists,
             filled=rules.fills,
             settled=settled,
             options=rules.options,
-            allowed=_list_allowed_words(schema),
+            allowed=allowed,
         )
     more: Sequence[str] = ()
     if isinstance(said, rules.form.shape):
-        # What is asked once drops what it repeats itself: it cannot be asked back.
-        if isinstance(rules, Brief) and not rules.form.is_asked_once:
-            is_repaired = any(note.startswith("repaired") for note in notes)
-            check_echo(rules, raw, said, schema, is_repaired=is_repaired)
+        if echo is not None:
+            if any(note.startswith("repaired") for note in notes):
+                check_form_copy(raw)
+            check_echo(echo, said, schema, settled, in_lists=in_lists)
         said, more = rules.normalize(said)
     if fault := rules.fault(said):
         raise BadAnswer(fault)
@@ -151,7 +190,8 @@ def _refuse_worded(notes: Sequence[str], allowed: Mapping[str, Sequence[str]]) -
 
 def parse_answer(form: AnswerForm, raw: object) -> object:
     """Parse a raw answer by its form alone, whatever was asked; raises BadAnswer with what was expected."""
-    return _parse(AnswerRules(form=form), raw, build_schema(form.shape), {}, is_strict=True)[0]
+    rules, schema = AnswerRules(form=form), build_schema(form.shape)
+    return _parse(rules, raw, schema, {}, ItemGuard(), is_strict=True, is_last=False)[0]
 
 
 def _settle_fields(said: object, settled: Mapping[str, str]) -> object:
@@ -163,31 +203,23 @@ def _settle_fields(said: object, settled: Mapping[str, str]) -> object:
     return replace(said, **changes)  # type: ignore[type-var]
 
 
-def _list_allowed_words(schema: Schema) -> dict[str, Sequence[str]]:
-    """Return the words that each field may be, where its schema lists them."""
-    allowed: dict[str, Sequence[str]] = {}
-    for name, each in schema.get("properties", {}).items():
-        words: list[object] = []
-        for form in each.get("anyOf", (each,)):
-            words += form.get("enum", ())
-        if words and all(isinstance(word, str) for word in words):
-            allowed[name] = [*map(str, words)]
-    return allowed
-
-
 def _parse(
     rules: AnswerRules,
     raw: object,
     schema: Schema,
     settled: Mapping[str, str],
+    guard: ItemGuard,
     *,
     is_strict: bool,
+    is_last: bool,
 ) -> tuple[object, list[str]]:
     form, fills, options = rules.form, rules.fills, rules.options
     if isinstance(raw, WordedAnswer):
         said, notes = raw.fields, list[str]()
         if not isinstance(said, form.shape):
-            said, notes = _parse(rules, said, schema, settled, is_strict=is_strict)
+            said, notes = _parse(
+                rules, said, schema, settled, guard, is_strict=is_strict, is_last=is_last
+            )
         words = [f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words]
         return said, notes + words
     if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
@@ -206,11 +238,12 @@ def _parse(
         infer=form.infer,
         seat=seat,
         is_strict=is_strict,
-        is_whole=form.is_whole,
+        is_whole=form.is_whole and not is_last,
         readers=dict(form.readers),
         keeps_unread=form.keep_unread is not None,
         options=options,
         settled=settled,
+        guard=guard,
     )
     notes = parser.notes
     text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
@@ -225,7 +258,7 @@ def _parse(
             if form.form == "json" and isinstance(value, dict) and "}" in text:
                 end = text.rpartition("}")[2]
                 labels = {name: each for name, each in value.items() if name not in settled}
-                check_beside(labels, "the end", end, options, _list_allowed_words(schema))
+                check_beside(labels, "the end", end, options, list_allowed_words(schema))
         else:
             value = parser.normalize(raw)
     except BadAnswer:

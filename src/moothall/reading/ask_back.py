@@ -124,6 +124,11 @@ def settle_choice(
     return said.meant
 
 
+def is_within_item(unclear: UnclearChoice) -> bool:
+    """Whether a choice that is not plain stands in an item of a list: `votes.2.position`."""
+    return any(part.isdigit() for part in unclear.field.split("."))
+
+
 def build_meant_note(unclear: UnclearChoice, meant: str) -> str:
     """Return the note of the record on a choice that was settled by asking."""
     return f"{MEANT} {unclear.field} {show_value(unclear.words)} → {show_value(meant)}"

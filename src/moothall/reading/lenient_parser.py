@@ -20,7 +20,7 @@ from moothall.domain.safe_text import compile_late
 from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import PATTERNS
-from moothall.errors import BadAnswer, UnclearChoice
+from moothall.errors import BadAnswer, UnclearChoice, UnclearSide
 from moothall.reading import field_values as values
 from moothall.reading.choices import build_choices
 from moothall.reading.json_text import (
@@ -31,7 +31,7 @@ from moothall.reading.json_text import (
     find_wrapped,
     list_owners,
 )
-from moothall.reading.non_answers import check_beside
+from moothall.reading.non_answers import ItemGuard, check_beside, list_allowed_words
 from moothall.reading.schemas import OPEN_LIST
 from moothall.reading.stated import PositionRead, is_label_name, is_sentence
 
@@ -74,7 +74,9 @@ class LenientParser:
     keeps_unread: bool = False
     """Whether an item of a list that cannot be read is set apart, and the others count."""
     settled: Mapping[str, str] = field(default_factory=dict)
-    """What its seat said it meant, by the path of the choice: that is not read again."""
+    """What its seat said it meant, by the path of the choice: that is not read again. Empty: it meant none."""
+    guard: ItemGuard = field(default_factory=ItemGuard)
+    """Looks at what was read, part by part."""
     _unread: dict[str, list[UnreadItem]] = field(default_factory=dict)
     _notes: values.ReadingNotes = field(init=False)
 
@@ -257,12 +259,21 @@ class LenientParser:
             value = given
         items: list[object] = []
         unread: list[UnreadItem] = []
+        guarded: BadAnswer | None = None
         for number, each in enumerate(value):
             if values.is_empty(each) and not _takes_empty(item, each):
                 self._notes.add("left_out", f"{path}.{number}", each)
                 continue
             try:
-                items.append(self._read(item, each, f"{path}.{number}", depth + 1))
+                item_read = self._read(item, each, f"{path}.{number}", depth + 1)
+                try:
+                    self.guard.check_item(item_read, item, f"{path}.{number}")
+                except BadAnswer as fault:
+                    guarded = fault
+                    raise
+                items.append(item_read)
+            except UnclearSide:
+                raise
             except BadAnswer as fault:
                 is_lost = not _names_nothing(item, each)
                 if self.is_strict or (self.is_whole and is_lost):
@@ -270,6 +281,9 @@ class LenientParser:
                 if is_lost:
                     unread.append(UnreadItem(given=each, why=str(fault)))
                 self._notes.add("left_out", f"{path}.{number}", each)
+        if guarded is not None and not items:
+            # Nothing else was said there.
+            raise guarded
         if self.keeps_unread:
             self._keep_unread(path, items, unread, schema.get("maxItems"))
         if len(items) < schema.get("minItems", 0):
@@ -346,14 +360,19 @@ class LenientParser:
             ),
             None,
         )
+        allowed = list_allowed_words(schema)
+        unsettled = {
+            name: value
+            for name, value in read.items()
+            if values.join_path(path, name) not in self.settled
+        }
         for name, left in extra.items():
             if (flag := values.read_flag(left)) is not None:
                 # {"support": false} is a label, too.
-                check_beside(
-                    read, name, name.replace("_", " ") if flag else f"not {name}", self.options
-                )
+                said = name.replace("_", " ") if flag else f"not {name}"
+                check_beside(unsettled, name, said, self.options, allowed, path=path)
             if isinstance(left, str) and (is_label_name(name) or name in _REASONS):
-                check_beside(read, name, left, self.options)
+                check_beside(unsettled, name, left, self.options, allowed, path=path)
             if (
                 words is not None
                 and words not in read
@@ -439,6 +458,8 @@ class LenientParser:
                 continue
             where = values.join_path(path, name)
             if where in self.settled:
+                if not self.settled[where]:
+                    raise BadAnswer(f"{where}: which one was meant stays unclear")
                 read[name] = self.settled[where]
                 continue
             says_none = name == _CONDITION and PATTERNS["no_condition"].fullmatch(
@@ -459,6 +480,8 @@ class LenientParser:
             value = self._replace_word(name, given[name], where)
             try:
                 read[name] = self._read(of_field, value, where, depth + 1)
+            except UnclearSide:
+                raise
             except BadAnswer as error:
                 faults[name] = error
                 self._notes.drop_after(before)
@@ -466,6 +489,8 @@ class LenientParser:
                     raise
                 if name not in required:
                     self._notes.add("left_out", where, given[name])
+        while echo := self.guard.find_echo(read, schema):
+            self._notes.add("left_out", values.join_path(path, echo), read.pop(echo))
         return read, faults
 
     def _replace_word(self, name: str, value: object, where: str) -> object:

@@ -6,7 +6,7 @@ may begin with an apology. What is declined must be the answer itself ("I can't 
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Final, NoReturn, TypeVar
 
@@ -17,9 +17,15 @@ from moothall.domain.safe_text import FENCE, MARKS, compile_late, drop_mark
 from moothall.domain.text.signs import fold_text
 from moothall.domain.topic import MAX_LABEL_LENGTH, drop_choice, extract_choice, normalize_label
 from moothall.domain.vocabulary import PATTERNS
-from moothall.errors import AnswerRefused, BadAnswer, UnclearChoice
+from moothall.errors import AnswerRefused, BadAnswer, UnclearSide
 from moothall.reading.choices import POSITIONS, build_choices
-from moothall.reading.field_values import fold_name, fold_names, is_free_text, show_value
+from moothall.reading.field_values import (
+    fold_name,
+    fold_names,
+    is_free_text,
+    join_path,
+    show_value,
+)
 from moothall.reading.stated import find_other_side
 
 T = TypeVar("T")
@@ -59,42 +65,69 @@ _PART_END: Final = compile_late(r"(?<=[.!?:])\s+|(?<=[。！？：])\s*|\n")
 """Where a sentence ends. Chinese marks need no white space behind them; Latin ones do: they also stand in the middle of names."""
 
 
-def check_echo(
-    brief: Brief, raw: object, said: object, schema: Schema, *, is_repaired: bool
-) -> None:
-    """Raises BadAnswer when an answer repeats its form, or one of its texts a hint, a field's name or lines of the prompt."""
-    if is_repaired and isinstance(raw, str) and _FORM.search(raw):
-        raise BadAnswer(
-            "the form of the answer was repeated; fill it in with an answer of your own"
-        )
-    properties: Mapping[str, Schema] = schema.get("properties", {})
-    lines = "\n".join((brief.system, brief.shared, brief.own)).splitlines()
-    prompt = "\n".join(line for line in lines if not line.startswith(MARKS)).casefold()
-    for name, text in _iterate_worded(said, schema):
-        plain = _fold_line(text)
-        hint = _fold_line(brief.hints.get(name, ""))
-        is_hint = bool(text.strip()) and (
-            plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"}
-        )
-        names = {fold_name(name)}
-        if is_free_text(properties.get(name, {})):
-            names = fold_names(properties)
-        # Where words are asked for, no name of a field is shown.
-        is_name = brief.form.form == "json" and fold_name(text) in names
+class EchoCheck:
+    """Recognizes words of one prompt in the texts of an answer to it."""
+
+    def __init__(self, brief: Brief, schema: Schema) -> None:
+        self._brief = brief
+        self._properties: Mapping[str, Schema] = schema.get("properties", {})
+        self._lines = "\n".join((brief.system, brief.shared, brief.own)).splitlines()
+        own_lines = (line for line in self._lines if not line.startswith(MARKS))
+        self._prompt = "\n".join(own_lines).casefold()
+
+    def check(self, name: str, text: str) -> None:
+        """Raises BadAnswer when a text repeats a hint, a field's name or lines of the prompt."""
         # A direction is a name, and the task itself is one.
-        if (
-            is_hint
-            or is_name
-            or (name != "direction" and _repeats_prompt(brief, lines, prompt, text))
-        ):
+        is_echo = self._is_hint(name, text) or self._is_field_name(name, text)
+        if not is_echo and name != "direction":
+            is_echo = _repeats_prompt(self._brief, self._lines, self._prompt, text)
+        if is_echo:
             shown = show_value(text)
             raise BadAnswer(
                 f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})"
             )
 
+    def _is_hint(self, name: str, text: str) -> bool:
+        if not text.strip():
+            return False
+        plain = _fold_line(text)
+        hint = _fold_line(self._brief.hints.get(name, ""))
+        return plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"}
+
+    def _is_field_name(self, name: str, text: str) -> bool:
+        # Where words are asked for, no name of a field is shown.
+        if self._brief.form.form != "json":
+            return False
+        names = {fold_name(name)}
+        if is_free_text(self._properties.get(name, {})):
+            names = fold_names(self._properties)
+        return fold_name(text) in names
+
+
+def check_form_copy(raw: object) -> None:
+    """Raises BadAnswer when an answer that had to be repaired is the description of its own form."""
+    if isinstance(raw, str) and _FORM.search(raw):
+        raise BadAnswer(
+            "the form of the answer was repeated; fill it in with an answer of your own"
+        )
+
+
+def check_echo(
+    echo: EchoCheck, said: object, schema: Schema, settled: Container[str], *, in_lists: bool
+) -> None:
+    """Raises BadAnswer when one of the texts of an answer repeats words of the prompt; `in_lists` also within a list.
+
+    Beside a label that its seat has `settled`, what need not be there is not looked at.
+    """
+    labels = _list_labels(_list_fields(said), list_allowed_words(schema))
+    is_settled = any(name in settled for name in labels)
+    for name, text in _iterate_worded(said, schema, in_lists=in_lists):
+        if not is_settled or name in schema.get("required", ()):
+            echo.check(name, text)
+
 
 def _iterate_worded(
-    value: object, schema: Schema, name: str = "", depth: int = 0
+    value: object, schema: Schema, name: str = "", depth: int = 0, *, in_lists: bool = True
 ) -> Iterator[tuple[str, str]]:
     """Return the texts of an answer that are in its author's own words, each with the name of its field.
 
@@ -102,13 +135,13 @@ def _iterate_worded(
     a field that was not asked for: it has what code put there.
     """
     if isinstance(value, str):
-        if not _lists_words(schema):
+        if not lists_words(schema):
             yield name, value
         return
     if depth > 3:
         return
     if isinstance(value, list | tuple):
-        for each in value:
+        for each in value if in_lists else ():
             yield from _iterate_worded(each, schema.get("items", {}), name, depth + 1)
         return
     if is_dataclass(value):
@@ -123,13 +156,13 @@ def _iterate_worded(
             inner = asked.get(str(key), {})
             is_asked = str(key) in asked
         if is_asked or not isinstance(each, str):
-            yield from _iterate_worded(each, inner, str(key), depth + 1)
+            yield from _iterate_worded(each, inner, str(key), depth + 1, in_lists=in_lists)
 
 
-def _lists_words(schema: Schema) -> bool:
+def lists_words(schema: Schema) -> bool:
     """Whether a schema limits a text to listed words."""
     branches = schema.get("anyOf", ())
-    return "enum" in schema or "const" in schema or any(map(_lists_words, branches))
+    return "enum" in schema or "const" in schema or any(map(lists_words, branches))
 
 
 def _is_name(text: str) -> bool:
@@ -191,12 +224,21 @@ def is_blank(text: str) -> bool:
     return not _fold_line(text)
 
 
-def check_refusal(value: object, asides: Iterable[str] = ()) -> None:
+def check_refusal(value: object, asides: Iterable[str] = (), *, in_lists: bool = True) -> None:
     """Raises AnswerRefused when an answer, or one of its texts, declines to answer; no text of the fields `asides` does."""
     apart = set(map(fold_name, asides))
-    for name, text in iterate_named_texts(value):
-        if fold_name(name) not in apart and is_refusal(text):
-            raise AnswerRefused(f"it declines to answer (given: {show_value(text)})")
+    for name, text in iterate_named_texts(value, in_lists=in_lists):
+        if fold_name(name) not in apart:
+            _check_refusing(text)
+
+
+def _check_refusing(text: str) -> None:
+    if is_refusal(text):
+        raise AnswerRefused(_describe_refusal(text))
+
+
+def _describe_refusal(text: str) -> str:
+    return f"it declines to answer (given: {show_value(text)})"
 
 
 def is_refusal(text: str) -> bool:
@@ -209,8 +251,10 @@ def is_refusal(text: str) -> bool:
     )
 
 
-def iterate_named_texts(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Return all texts in a value, however it holds them, each with the name of its field."""
+def iterate_named_texts(
+    value: object, name: str = "", depth: int = 0, *, in_lists: bool = True
+) -> Iterator[tuple[str, str]]:
+    """Return all texts in a value, each with the name of its field; without `in_lists` none of a list."""
     if isinstance(value, str):
         yield name, value
     elif depth < 4:
@@ -218,8 +262,8 @@ def iterate_named_texts(value: object, name: str = "", depth: int = 0) -> Iterat
             value = {each.name: getattr(value, each.name) for each in fields(value)}
         if isinstance(value, Mapping):
             for key, each in value.items():
-                yield from iterate_named_texts(each, str(key), depth + 1)
-        elif isinstance(value, list | tuple):
+                yield from iterate_named_texts(each, str(key), depth + 1, in_lists=in_lists)
+        elif in_lists and isinstance(value, list | tuple):
             for each in value:
                 yield from iterate_named_texts(each, name, depth + 1)
 
@@ -246,6 +290,7 @@ def check_sides(
     said: object,
     depth: int = 0,
     *,
+    in_lists: bool = True,
     filled: Container[str] = (),
     settled: Container[str] = (),
     options: tuple[str, ...] = (),
@@ -253,10 +298,11 @@ def check_sides(
 ) -> None:
     """Raises UnclearChoice when a text makes another choice than the label that stands beside it: which of the two is meant?
 
+    The items of a list are looked at `in_lists` alone: those of an answer in JSON are checked one by one (`ItemGuard`).
     What code has `filled` in, or its seat has `settled`, is no label here. A `choice` is one of the `options`; `allowed` are
     the words that each other label is one of. Where they are not known, it raises BadAnswer.
     """
-    if isinstance(said, tuple):
+    if isinstance(said, tuple) and in_lists:
         for each in said:
             check_sides(each, depth + 1)
     if not is_dataclass(said) or depth > 3:
@@ -271,7 +317,7 @@ def check_sides(
         labels["choice"] = values.get("choice")
     for name, value in values.items():
         if not isinstance(value, str):
-            check_sides(value, depth + 1)
+            check_sides(value, depth + 1, in_lists=in_lists)
         elif name not in labels and name not in _NOT_SAID:
             check_beside(labels, name, value, options, allowed)
     decided = getattr(values.get("decision"), "text", "")
@@ -288,10 +334,13 @@ def check_beside(
     text: str,
     options: tuple[str, ...] = (),
     allowed: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    path: str = "",
 ) -> None:
-    """Raises UnclearChoice when a text makes another choice than a label among the fields beside it.
+    """Raises UnclearSide when a text makes another choice than a label among the fields beside it.
 
-    `allowed` are the words that each label is one of; where they are not known, it raises BadAnswer.
+    `allowed` are the words that each label is one of; where they are not known, it raises BadAnswer. `path` is where the
+    fields stand in their answer.
     """
     for label, value in fields.items():
         choices, side = _find_side(str(value), allowed.get(label, ()))
@@ -301,7 +350,7 @@ def check_beside(
         if other:
             fault = _describe_other_side(f"{label} = {value}", name, other, text)
             words = f"{label}: {value}\n{name}: {text}"
-            _raise_unclear(fault, label, words, allowed.get(label, ()))
+            _raise_unclear(fault, join_path(path, label), words, allowed.get(label, ()))
     chosen = fields.get("choice")
     if options and isinstance(chosen, str) and chosen:
         side = _find_option(options, chosen)
@@ -309,7 +358,7 @@ def check_beside(
         if other:
             fault = _describe_other_side(f"choice = {chosen}", name, other, text)
             words = f"choice: {chosen}\n{name}: {text}"
-            _raise_unclear(fault, "choice", words, options)
+            _raise_unclear(fault, join_path(path, "choice"), words, options)
 
 
 def _find_side(value: str, allowed: Sequence[str]) -> tuple[tuple[PersonChoice, ...], str]:
@@ -329,7 +378,154 @@ def _describe_other_side(label: str, name: str, other: str, text: str) -> str:
 def _raise_unclear(fault: str, label: str, words: str, allowed: Sequence[str]) -> NoReturn:
     if not allowed:
         raise BadAnswer(fault)
-    raise UnclearChoice(fault, field=label, choices=tuple(allowed), words=words)
+    raise UnclearSide(fault, field=label, choices=tuple(allowed), words=words)
+
+
+def check_doubtful_label(
+    said: object,
+    schema: Schema,
+    asides: Iterable[str],
+    *,
+    settled: Container[str],
+    echo: EchoCheck | None = None,
+    path: str = "",
+) -> frozenset[str]:
+    """Raises UnclearSide when a text beside a label, which need not be there, declines to answer or repeats the prompt.
+
+    A form that must hold a label gets one also from who declines or copies it: is the label meant? Returns the names of the texts
+    that are not looked at any more: those of `asides`, and all that need not be there beside a label that is `settled`.
+    """
+    values = said if isinstance(said, Mapping) else _list_fields(said)
+    allowed, required = list_allowed_words(schema), schema.get("required", ())
+    apart = {*map(fold_name, asides)}
+    labels = _list_labels(values, allowed)
+    if not labels:
+        return frozenset(apart)
+    label = labels[0]
+    where = join_path(path, label)
+    for name, text in values.items():
+        is_aside = name in allowed or name in required or fold_name(name) in apart
+        if not isinstance(text, str) or is_aside:
+            continue
+        if where in settled:
+            apart.add(fold_name(name))
+            continue
+        doubt = find_doubt(name, text, echo)
+        if doubt is not None:
+            unclear = UnclearSide(
+                str(doubt),
+                field=where,
+                choices=tuple(allowed[label]),
+                words=f"{label}: {values[label]}\n{name}: {text}",
+            )
+            unclear.loss = doubt.loss
+            raise unclear
+    return frozenset(apart)
+
+
+def find_doubt(name: str, text: str, echo: EchoCheck | None) -> BadAnswer | None:
+    """Return what looks wrong with a text: it declines to answer, or repeats the prompt."""
+    if is_refusal(text):
+        return AnswerRefused(_describe_refusal(text))
+    if echo is None or name in _NEEDED_BESIDE:
+        return None
+    try:
+        echo.check(name, text)
+    except BadAnswer as fault:
+        return fault
+    return None
+
+
+def _list_labels(values: Mapping[str, object], allowed: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the fields that hold a label which takes a side."""
+    labels = list[str]()
+    for name, value in values.items():
+        if name in allowed and _is_side(value):
+            labels.append(name)
+    return labels
+
+
+def _list_fields(said: object) -> Mapping[str, object]:
+    if not is_dataclass(said):
+        return {}
+    return {each.name: getattr(said, each.name) for each in fields(said)}
+
+
+def list_allowed_words(schema: Schema) -> dict[str, Sequence[str]]:
+    """Return the words that each field may be, where its schema lists them."""
+    allowed: dict[str, Sequence[str]] = {}
+    for name, each in schema.get("properties", {}).items():
+        words: list[object] = []
+        for form in each.get("anyOf", (each,)):
+            words += form.get("enum", ())
+        if words and all(isinstance(word, str) for word in words):
+            allowed[name] = [*map(str, words)]
+    return allowed
+
+
+_NEEDED_BESIDE: Final = frozenset({"condition", "choice"})
+"""Texts without which the rest of an answer means something else: an echo in one of them is asked about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemGuard:
+    """What looks at the parts of an answer one by one, so that a bad one costs itself and no other (Q-7)."""
+
+    echo: EchoCheck | None = None
+    asides: frozenset[str] = frozenset()
+    settled: Mapping[str, str] = field(default_factory=dict)
+    looks_at_sides: bool = True
+    """Whether what a text says is held against the label beside it."""
+
+    def find_echo(self, fields: Mapping[str, object], schema: Schema) -> str:
+        """Return the field that need not be there and repeats the prompt; empty where there is none, or a label beside it.
+
+        Beside a label it is asked about (`check_doubtful_label`).
+        """
+        if self.echo is None or _list_labels(fields, list_allowed_words(schema)):
+            return ""
+        needed = {*schema.get("required", ()), *_NEEDED_BESIDE}
+        for name, value in fields.items():
+            is_own = isinstance(value, str) and not lists_words(schema["properties"][name])
+            if name in needed or not is_own:
+                continue
+            try:
+                self.echo.check(name, str(value))
+            except BadAnswer:
+                return name
+        return ""
+
+    def check_item(self, item: object, schema: Schema, path: str) -> None:
+        """Raises BadAnswer when an item of a list repeats the prompt or declines to answer.
+
+        Raises UnclearSide when it says another side than its label.
+        """
+        asides = self.asides
+        if isinstance(item, Mapping):
+            if self.looks_at_sides:
+                self._check_sides(item, list_allowed_words(schema), path)
+            asides = check_doubtful_label(
+                item, schema, asides, settled=self.settled, echo=self.echo, path=path
+            )
+        name = path.rstrip(".0123456789").rpartition(".")[2]
+        check_refusal({name: item}, asides)
+        if self.echo is not None:
+            for of_text, text in _iterate_worded(item, schema, name, 1):
+                if fold_name(of_text) not in asides:
+                    self.echo.check(of_text, text)
+
+    def _check_sides(
+        self, item: Mapping[str, object], allowed: Mapping[str, Sequence[str]], path: str
+    ) -> None:
+        labels = {
+            name: value
+            for name, value in item.items()
+            if name in allowed and _is_side(value) and join_path(path, name) not in self.settled
+        }
+        for name, text in item.items():
+            is_aside = name in allowed or name in _NOT_SAID
+            if isinstance(text, str) and not is_aside:
+                check_beside(labels, name, text, allowed=allowed, path=path)
 
 
 def _find_option(options: tuple[str, ...], chosen: str) -> str:

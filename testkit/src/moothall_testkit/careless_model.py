@@ -71,7 +71,7 @@ class CarelessModel:
             usage += Usage(tokens_in=300, tokens_out=60, cost=0, calls=1)
             random = Random(random_unit(self._seed, brief.seed, brief.ask.id, brief.again, attempt))  # noqa: S311
             try:
-                read = read_answer(brief, self.write(brief, random))
+                read = read_answer(brief, self.write(brief, random), is_last=attempt > 0)
             except UnclearChoice as unclear:
                 raise UnclearAnswer(unclear, usage, model="careless") from unclear
             except BadAnswer as error:
