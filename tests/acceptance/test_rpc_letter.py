@@ -639,7 +639,7 @@ ORDER = (
 """What others rest on."""
 UNSEEN = {
     "cstp.contribute": {"position", "movedBy", "ballot", "due", "ownChoice", "toUser"},
-    "cstp.openDeliberation": {"threshold", "owner", "quorum", "turns", "depth"},
+    "cstp.openDeliberation": {"threshold", "owner", "quorum", "turns", "depth", "judge"},
     "cstp.listDecisions": {"before"},
     "moot.answerAsPerson": {"command", "consult"},
     "moot.openSession": {"turns", "depth"},

@@ -31,6 +31,7 @@ from moothall.domain.budget import (
 )
 from moothall.domain.causes import NO_CAUSE, Cause
 from moothall.domain.consult import ConsultRules
+from moothall.domain.groups import AnswerJudgements, JudgedPair
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat, Swap
@@ -343,6 +344,26 @@ class AnswerAskedBack(Fact):
     ask: AskId
     seat: SeatId
     said: str
+
+
+@add_kind(CORE_KINDS, "answers_judged")
+class AnswersJudged(Reply):
+    """What a judge says of pairs of answers, each in the order in which it was shown (Q-3)."""
+
+    said: AnswerJudgements
+
+
+@add_kind(CORE_KINDS, "answers_grouped")
+class AnswersGrouped(Fact):
+    """Which answers are counted as one: by `judge`, which was put each pair in both orders, or by the owner (`origin`).
+
+    `missed`: why the judge has not judged (a loss, or what ended the session): then only equal words are one answer.
+    """
+
+    pairs: tuple[JudgedPair, ...] = ()
+    judge: SeatId | None = None
+    missed: str = ""
+    origin: str = ""
 
 
 @add_kind(CORE_KINDS, "session_forked")

@@ -12,6 +12,14 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 from moothall.domain import facts
 from moothall.domain.budget import BudgetKind, Spent
 from moothall.domain.facts import Entry, Fact
+from moothall.domain.groups import (
+    NO_GROUPS,
+    AnswerJudgement,
+    Groups,
+    Pair,
+    add_judged,
+    add_owned,
+)
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import (
@@ -56,6 +64,25 @@ class LostSeat:
     """What went wrong the last time, in the words of the record."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeHearing:
+    """What a judge of answers has said, each pair in the order in which it was shown, and why it does not say more.
+
+    `asked` counts its answers and losses, which number its asks. `lost` is why it did not answer, and `missed` is the same once
+    that is on record: then it is not asked again.
+    """
+
+    said: Mapping[Pair, AnswerJudgement] = field(default_factory=dict)
+    asked: int = 0
+    lost: str = ""
+    missed: str = ""
+
+
+NOT_HEARD: Final = JudgeHearing()
+JUDGE_ASK: Final = "judge"
+"""The kind of ask that puts pairs of answers to a judge."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProtocolState:
     """The base class of protocols' states. It has no slots, for `fast_replace`.
@@ -76,6 +103,12 @@ class ProtocolState:
     is_closed: bool = False
     user_inputs: tuple[UserInput, ...] = ()
     """What the user has added since the opening, the newest last."""
+    judge_seat: Seat | None = None
+    """Who judges whether two answers are one and has no say of its own, where a protocol has such a seat."""
+    groups: Groups = NO_GROUPS
+    """Which answers are counted as one (Q-3)."""
+    hearing: JudgeHearing = NOT_HEARD
+    """What the judge has said that is not recorded as groups yet."""
 
     @property
     def next_input(self) -> int:
@@ -132,6 +165,8 @@ class ProtocolState:
         for seat in self.seats:
             if seat.id == name:
                 return seat
+        if self.judge_seat is not None and name == self.judge_seat.id:
+            return self.judge_seat
         if name == DIRECTOR.id:
             return DIRECTOR
         raise LookupError(f"no seat is called {name!r}")
@@ -161,16 +196,27 @@ V = TypeVar("V")
 def evolve_shared(state: P, entry: Entry) -> P:
     """Return the state after one more entry, as far as all protocols share it."""
     fact = entry.fact
+    if isinstance(fact, facts.AnswersJudged):
+        return _hear_judge(state, fact)
     if isinstance(fact, _ORDINARY):
         return state
     match fact:
+        case facts.SeatLost(seat=seat) if _is_of_judge(state, seat):
+            hearing = state.hearing
+            lost = JudgeHearing(said=hearing.said, asked=hearing.asked + 1, lost=fact.reason)
+            return fast_replace(state, hearing=lost)
+        case facts.AnswersGrouped():
+            return _apply_grouping(state, fact)
         case facts.SeatLost():
             times = state.losses[fact.seat].times + 1 if fact.seat in state.losses else 1
             return fast_replace(
                 state, losses={**state.losses, fact.seat: Losses(times, fact.reason)}
             )
         case facts.SessionForked(swaps=swaps) | facts.SeatsSwapped(swaps=swaps):
-            return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            state = fast_replace(state, seats=swap_seats(state.seats, swaps))
+            if state.judge_seat is None:
+                return state
+            return fast_replace(state, judge_seat=swap_seats((state.judge_seat,), swaps)[0])
         case facts.FamilyStated(seat=seat, family=family):
             return fast_replace(state, seats=state_family(state.seats, seat, family))
         case facts.BudgetExhausted(budget=budget):
@@ -184,6 +230,30 @@ def evolve_shared(state: P, entry: Entry) -> P:
             return fast_replace(state, is_closed=True)
         case _:
             return state
+
+
+def _is_of_judge(state: ProtocolState, seat: SeatId) -> bool:
+    return state.judge_seat is not None and seat == state.judge_seat.id
+
+
+def _hear_judge(state: P, fact: facts.AnswersJudged) -> P:
+    if not _is_of_judge(state, fact.seat):
+        return state
+    said = dict(state.hearing.said)
+    for each in fact.said.judgements:
+        said[each.one, each.other] = each
+    return fast_replace(state, hearing=JudgeHearing(said=said, asked=state.hearing.asked + 1))
+
+
+def _apply_grouping(state: P, fact: facts.AnswersGrouped) -> P:
+    options = state.opened.subject.options
+    if fact.judge is None:
+        return fast_replace(state, groups=add_owned(state.groups, fact.pairs, options))
+    return fast_replace(
+        state,
+        groups=add_judged(state.groups, fact.pairs, options),
+        hearing=JudgeHearing(asked=state.hearing.asked, missed=fact.missed),
+    )
 
 
 def list_lost_seats(state: ProtocolState, voices: Container[str]) -> tuple[LostSeat, ...]:
@@ -212,6 +282,7 @@ _FROM_OUTSIDE: Final = (
     facts.SeatsSwapped,
     facts.FamilyStated,
     facts.AnswerAskedBack,
+    facts.AnswersGrouped,
     facts.SessionCancelled,
     facts.SessionForked,
 )

@@ -12,6 +12,15 @@ class AnswerFormText(Texts):
 
 ANSWER_FORM: Catalogue[AnswerFormText]
 
+class AnswerJudgeText(Texts):
+    system: str
+    question: str
+    answers: str
+    pairs: str
+    request: str
+
+ANSWER_JUDGE: Catalogue[AnswerJudgeText]
+
 class ChatText(Texts):
     conversation: str
     begins: str

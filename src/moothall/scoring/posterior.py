@@ -32,6 +32,7 @@ from functools import lru_cache
 from typing import Final, Literal, TypeVar
 
 from moothall.domain.frame import YES_OR_NO
+from moothall.domain.groups import NO_GROUPS, Groups
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
@@ -152,23 +153,26 @@ class BlindEvidence:
     """The options that were named."""
     of_two: Mapping[str, float] = field(default_factory=dict)
     """The log-odds among two options, where some answered yes or no and others named something else."""
+    groups: Groups = NO_GROUPS
+    """Which words are one choice."""
 
     def is_comparable(self, choice: str) -> bool:
-        """Whether a choice is another one than those that were given: of one that was worded later, code cannot tell (Q-10)."""
-        label = normalize_label(choice)
+        """Whether it is known if a choice is one of those that were given: of one that was worded later, only a judge knows."""
+        label = self.groups.find(choice)
         return (
             label in self.listed
             or label in self.counts
+            or self.groups.is_judged(choice)
             or YES_OR_NO.issuperset({label, *self.counts})
         )
 
     def is_given(self, choice: str) -> bool:
         """Whether a seat gave this answer; what only talking brought has no chance from the blind answers (Q-10)."""
-        return normalize_label(choice) in self.counts
+        return self.groups.find(choice) in self.counts
 
     def find_confidence(self, choice: str) -> float | None:
         """Return how likely what was decided is right; None for a choice that nobody gave, or with one answer alone."""
-        label = normalize_label(choice)
+        label = self.groups.find(choice)
         if not label or not self.is_given(label) or sum(self.counts.values()) < MIN_BLIND:
             return None
         return self.compute_posterior(label)
@@ -212,12 +216,15 @@ class BlindEvidence:
 
 
 def weigh_blind_answers(
-    seats: Sequence[Seat], answers: Mapping[SeatId, tuple[str, float | None]], subject: Topic
+    seats: Sequence[Seat],
+    answers: Mapping[SeatId, tuple[str, float | None]],
+    subject: Topic,
+    groups: Groups = NO_GROUPS,
 ) -> BlindEvidence | None:
     """Return what the blind answers say, each a choice and how sure its seat says it is; None if nobody named a choice."""
     named: dict[SeatId, tuple[str, float | None]] = {}
     for seat_id, (choice, stated) in answers.items():
-        label = normalize_label(choice)
+        label = groups.find(choice)
         if label:
             named[seat_id] = label, stated
     voters = [seat for seat in seats if seat.id in named]
@@ -247,6 +254,7 @@ def weigh_blind_answers(
         options=options or OPEN_OPTIONS,
         listed=frozenset(map(normalize_label, subject.options)),
         of_two=of_two,
+        groups=groups,
     )
 
 
@@ -255,11 +263,11 @@ Agreement = Literal["blind", "after_reading", "alone"]
 
 
 def find_agreement(
-    choice: str, siding: Iterable[SeatId], answers: Mapping[SeatId, str]
+    choice: str, siding: Iterable[SeatId], answers: Mapping[SeatId, str], groups: Groups = NO_GROUPS
 ) -> Agreement:
     """Return whether all who agree on a choice had answered so before they read each other."""
-    label = normalize_label(choice)
-    is_blind = label and all(normalize_label(answers.get(seat, "")) == label for seat in siding)
+    label = groups.find(choice)
+    is_blind = label and all(groups.find(answers.get(seat, "")) == label for seat in siding)
     return "blind" if is_blind else "after_reading"
 
 
@@ -270,11 +278,11 @@ def list_first_holders(
 
     An answer that was worded later may be one of the blind ones in other words.
     """
-    label = normalize_label(choice)
-    if not label or evidence is None:
+    if evidence is None or not choice.strip():
         return None
-    holders = tuple(seat for seat, said in answers.items() if normalize_label(said) == label)
-    if not holders and not evidence.is_comparable(label):
+    groups = evidence.groups
+    holders = tuple(seat for seat, said in answers.items() if groups.is_same(said, choice))
+    if not holders and not evidence.is_comparable(choice):
         return None
     return holders
 

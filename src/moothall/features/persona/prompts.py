@@ -38,7 +38,6 @@ from moothall.plugins import (
     fill_brief,
     format_percent,
     group_pairs,
-    normalize_label,
     one_line,
     quote_lines,
     quote_user,
@@ -304,8 +303,9 @@ def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
     """Return the answers before the talk, so that a decision for one of them is named in the same words."""
     if state.opened.subject.options:
         return []
-    held = group_pairs((normalize_label(choice), seat) for seat, choice in state.choices.items())
-    named = {normalize_label(choice): one_line(choice) for choice in state.choices.values()}
+    groups = state.groups
+    held = group_pairs((groups.find(choice), seat) for seat, choice in state.choices.items())
+    named = {groups.find(each): one_line(groups.name(each)) for each in state.choices.values()}
     lines: list[str] = []
     for label, seats in held.items():
         if label:

@@ -274,7 +274,7 @@ def _weigh_blind_choices(state: Meeting) -> BlindEvidence | None:
         if position is not None
     }
     answers = {seat: (choice, stated.get(seat)) for seat, choice in state.choices.items()}
-    return weigh_blind_answers(state.seats, answers, state.opened.subject)
+    return weigh_blind_answers(state.seats, answers, state.opened.subject, state.groups)
 
 
 def _compute_blind_confidence(state: Meeting) -> float | None:
@@ -307,7 +307,8 @@ def _find_agreement(
 ) -> Agreement | None:
     if state.draft is None or any(stands[seat.id].verdict == "oppose" for seat in siding):
         return None
-    return find_agreement(state.draft.choice, [seat.id for seat in siding], state.choices)
+    holders = [seat.id for seat in siding]
+    return find_agreement(state.draft.choice, holders, state.choices, state.groups)
 
 
 def collect_last_words(state: Meeting) -> dict[SeatId, facts.Stand]:

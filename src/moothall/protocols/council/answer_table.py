@@ -16,6 +16,7 @@ from moothall.domain.person import CONDITION, WHY, Answers, PersonStep, build_ke
 from moothall.domain.replace import dataclass
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
+from moothall.protocols.answer_judge import JUDGE_FORM
 from moothall.protocols.council import facts
 from moothall.protocols.council.ballots import (
     ABSTAIN,
@@ -528,6 +529,7 @@ FORMS: Final = index_by_kind(
     ),
     define_answer(_form("vote", 250), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
     define_answer(_form("free", 700), _known_type("vote"), *VOTE_FIELDS),
+    define_answer(JUDGE_FORM),
 )
 """One table per phase, and `free` for unprompted contributions."""
 

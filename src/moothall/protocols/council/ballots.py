@@ -96,7 +96,7 @@ class UnproposedOption(NamedTuple):
 
 def list_unproposed(state: Council, candidates: Sequence[int]) -> tuple[UnproposedOption, ...]:
     """Return the answers that votes name and no candidate does: each is a candidate as well, in their own words (Q-9)."""
-    proposed = {find_label(state.line(number)) for number in candidates}
+    proposed = {find_label(state, state.line(number)) for number in candidates}
     votes: dict[str, CouncilLine] = {}
     for seat in state.seats:
         line = state.line(state.votes.get(seat.id))
@@ -113,10 +113,10 @@ def list_unproposed(state: Council, candidates: Sequence[int]) -> tuple[Unpropos
 
 def _find_voted_label(state: Council, said: Contribution, candidates: Sequence[int]) -> str:
     """Return the answer that a vote names: a listed one, or one of its own where it supports none that is there; else ""."""
-    label = normalize_label(said.choice)
+    label = state.groups.find(said.choice)
     if label == ABSTAIN:
         return ""
-    if label in set(map(normalize_label, list_choices(state, candidates))):
+    if label in set(map(state.groups.find, list_choices(state, candidates))):
         return label
     votes = read_ballot(said, candidates).values()
     if any(vote.position in SUPPORT for vote in votes):
@@ -129,8 +129,8 @@ def list_choices(state: Council, candidates: Sequence[int]) -> tuple[str, ...]:
     choices = {normalize_label(option): option for option in state.opened.subject.options}
     if choices:
         for line in state.list_lines(candidates):
-            if find_label(line) and not is_none_of_these(line.said.choice):
-                choices.setdefault(find_label(line), line.said.choice)
+            if find_label(state, line) and not is_none_of_these(line.said.choice):
+                choices.setdefault(find_label(state, line), line.said.choice)
     return tuple(choices.values())
 
 
@@ -203,7 +203,7 @@ class CandidateVotes:
 
     def find_choice(self, candidate: int) -> str:
         """Return what a candidate is counted as: the choice that it names, else the candidate itself."""
-        return find_label(self._state.line(candidate)) or f"#{candidate}"
+        return find_label(self._state, self._state.line(candidate)) or f"#{candidate}"
 
     @cached_property
     def by_choice(self) -> Mapping[str, tuple[SeatVote, ...]]:

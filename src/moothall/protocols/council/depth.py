@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from moothall.domain.ids import SeatId
-from moothall.domain.topic import Stakes, normalize_label
+from moothall.domain.topic import Stakes
 from moothall.protocols.council.facts import CouncilOpened, EndReason
 from moothall.protocols.council.motions import (
     find_blind_leader,
@@ -181,5 +181,5 @@ def _find_stage_choice(state: Council, stage: Stage, first: SeatId | None) -> st
     if stage != "blind_vote":
         return ""
     leader = find_blind_leader(state)
-    named = [each for each in choices.values() if normalize_label(each) == leader]
+    named = [each for each in choices.values() if state.groups.find(each) == leader]
     return named[0] if named else ""

@@ -86,6 +86,8 @@ class CouncilSettings:
     depth: Depth = "full"
     """With `auto`, one seat with a reviewed record is asked first, and the others only if that is not enough; `shadow` asks all
     and says what that would have spared."""
+    judge: Annotated[str, MaxLen(64)] = ""
+    """The seat that judges which answers are one and has no say of its own; without one only equal words are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,3 +241,7 @@ class CouncilOpened(Opened):
     """The opening of all three protocols; each has its own kind."""
 
     settings: CouncilSettings = CouncilSettings()
+
+    @property
+    def neutral(self) -> frozenset[SeatId]:
+        return frozenset((SeatId(self.settings.judge),))

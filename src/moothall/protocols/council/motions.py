@@ -59,6 +59,7 @@ def list_candidates(variant: CouncilVariant, state: Council) -> list[CouncilLine
     latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
     lines = latest or {line.seat: line for line in list_proposals(state)}
     in_order = [lines[seat.id] for seat in state.seats if seat.id in lines]
+    # Of texts, not of answers: the same words stand to the vote once.
     by_text = {normalize_label(line.said.text): line for line in reversed(in_order)}
     return list(reversed(by_text.values()))
 
@@ -77,7 +78,7 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
 
     Its support is the number of seats that wrote the same choice or support it, minus those that challenge it.
     """
-    alike = Counter(normalize_label(line.said.choice) for line in lines if line.said.choice)
+    alike = Counter(find_label(state, line) for line in lines if line.said.choice)
     # Keyed by line and seat: the last stance of a seat replaces its earlier ones.
     stances = {
         (line.said.refers_to, line.seat): _STANCES[line.said.type]
@@ -92,7 +93,7 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
             about[number] += stance
     return max(
         lines,
-        key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id],
+        key=lambda line: alike[find_label(state, line)] + about[line.id],
         default=None,
     )
 
@@ -106,7 +107,7 @@ def is_about(state: Council, line: CouncilLine, choice: str, author: SeatId) -> 
     if referred is not None:
         about.insert(0, referred)
     for each in about:
-        label = normalize_label(each.said.choice)
+        label = find_label(state, each)
         if label:
             return label == choice
     return True
@@ -193,15 +194,15 @@ def weigh_blind_positions(state: Council) -> BlindEvidence | None:
     answers: dict[SeatId, tuple[str, float | None]] = {}
     for seat, line in find_blind_positions(state).items():
         answers[seat] = (line.said.choice, line.said.confidence)
-    return weigh_blind_answers(state.seats, answers, state.opened.subject)
+    return weigh_blind_answers(state.seats, answers, state.opened.subject, state.groups)
 
 
 def weigh_blind_support(state: Council) -> Mapping[str, float]:
     """Return what those who wrote each choice blind would weigh in a vote: by record, independence and bias weight."""
     labels: dict[SeatId, str] = {}
     for seat_id, line in find_blind_positions(state).items():
-        if find_label(line):
-            labels[seat_id] = find_label(line)
+        if find_label(state, line):
+            labels[seat_id] = find_label(state, line)
     subject = state.opened.subject
     seats = [seat for seat in state.seats if seat.id in labels]
     correlations = build_seat_correlations(subject.error_correlations, seats)
@@ -236,7 +237,7 @@ def find_blind_leader(state: Council) -> str | None:
 def is_new_answer(state: Council, decided: CouncilLine | None) -> bool:
     """Whether nobody had written this answer blind: then the blind ones do not say how likely it is right (Q-10)."""
     evidence = weigh_blind_positions(state)
-    label = find_label(decided)
+    label = find_label(state, decided)
     return bool(label) and evidence is not None and not evidence.is_given(label)
 
 
@@ -246,11 +247,11 @@ def list_first_holders(state: Council, decided: CouncilLine) -> tuple[SeatId, ..
     return posterior.list_first_holders(decided.said.choice, blind, weigh_blind_positions(state))
 
 
-def find_label(line: CouncilLine | None) -> str:
-    """Return the normalized choice of a line; empty without a line."""
+def find_label(state: Council, line: CouncilLine | None) -> str:
+    """Return what the choice of a line is counted as; empty without a line."""
     if line is None:
         return ""
-    return normalize_label(line.said.choice)
+    return state.groups.find(line.said.choice)
 
 
 def is_blind_agreement(state: Council) -> bool:
@@ -259,9 +260,7 @@ def is_blind_agreement(state: Council) -> bool:
     if len(positions) < max(2, len(state.seats)):
         return False
     # A seat that proposed twice must not have changed its choice in between.
-    named = {
-        normalize_label(line.said.choice) for line in (*positions.values(), *list_proposals(state))
-    }
+    named = {find_label(state, line) for line in (*positions.values(), *list_proposals(state))}
     return len(named) == 1 and named != {""}
 
 
@@ -271,7 +270,7 @@ def is_overturned(variant: CouncilVariant, state: Council, decided: CouncilLine 
     An owner names what moved it by the advice that it took.
     """
     evidence = weigh_blind_positions(state)
-    after = find_label(decided)
+    after = find_label(state, decided)
     if evidence is None or evidence.majority is None:
         return False
     if not after or after == evidence.majority:
@@ -285,13 +284,13 @@ def is_overturned(variant: CouncilVariant, state: Council, decided: CouncilLine 
 
 def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
     vote, before = state.line(state.votes[seat]), find_blind_positions(state).get(seat)
-    if vote is None or before is None or normalize_label(before.said.choice) == after:
+    if vote is None or before is None or find_label(state, before) == after:
         return False
     positions = {vote.said.position}
     for each in vote.said.ballot:
-        if find_label(state.line(each.candidate)) == after:
+        if find_label(state, state.line(each.candidate)) == after:
             positions.add(each.position)
-    if normalize_label(vote.said.choice) == after:
+    if find_label(state, vote) == after:
         positions.add("support")
     is_with = not positions.isdisjoint({"support", "conditional_support"})
     return vote.said.moved_by is not None and is_with

@@ -9,9 +9,10 @@ from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Fact, Opened
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
-from moothall.domain.roster import validate_seats
+from moothall.domain.roster import MAX_SEATS, validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, BlindChoice, JoinGuide, Plan, ProtocolPlugin
+from moothall.protocols.answer_judge import expect_judge_calls, split_judge
 from moothall.protocols.council.ballot_view import build_ballot
 from moothall.protocols.council.depth import find_debate_mode
 from moothall.protocols.council.facts import (
@@ -24,7 +25,7 @@ from moothall.protocols.council.facts import (
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.rules import CouncilRules, is_one_by_one
-from moothall.protocols.council.state import Council, CouncilVariant
+from moothall.protocols.council.state import SETTLING, Council, CouncilVariant
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
     build_decision,
@@ -47,7 +48,7 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
     """Every phase of every round once; at least the first one, after which equal blind choices can end it."""
     assert isinstance(opened, CouncilOpened)
     settings, owner = opened.settings, variant.owner(opened)
-    seats = tuple(seat.id for seat in opened.seats)
+    seats = tuple(seat.id for seat in opened.seats if seat.id not in opened.neutral)
     can_stop = settings.blind and find_debate_mode(opened) != "always"
     expected = []
     phases = [
@@ -76,7 +77,8 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
         expected.append(
             ExpectedCalls(seats=seats, least=least, most=most, tokens_out=size, is_in_turn=in_turn)
         )
-    return tuple(expected)
+    settled = sum(phase in SETTLING for _, phase in phases)
+    return (*expected, *expect_judge_calls(settings.judge if settings.blind else "", settled))
 
 
 def build_council_plugin(
@@ -87,9 +89,14 @@ def build_council_plugin(
     def open_session(plan: Plan) -> CouncilOpened:
         """The opening of a deliberation; raises BadRoster or BadSetting."""
         assert isinstance(plan.settings, settings)
+        voices, judge = split_judge(plan.seats, plan.settings.judge)
+        seats = validate_seats(voices, fewest=MIN_SEATS)
+        if judge is not None:
+            # The whole roster once more: a judge may have no name that a seat has.
+            seats = validate_seats((*seats, judge), most=MAX_SEATS + 1)
         opened = plan.opening(
             rules.opening,
-            seats=validate_seats(plan.seats, fewest=MIN_SEATS),
+            seats=seats,
             settings=replace(plan.settings, order=_resolve_order(plan)),
         )
         _validate_settings(rules, opened)
@@ -129,7 +136,7 @@ def _validate_settings(rules: CouncilRules, opened: CouncilOpened) -> None:
     settings, owner, seats = (
         opened.settings,
         rules.variant.owner(opened),
-        [seat.id for seat in opened.seats],
+        [seat.id for seat in opened.seats if seat.id not in opened.neutral],
     )
     is_blind_debate = rules.name == "debate" and settings.blind
     if settings.panel == "adaptive" and not is_blind_debate:
@@ -159,7 +166,8 @@ def _resolve_order(plan: Plan) -> SpeakingOrder:
     assert isinstance(plan.settings, CouncilSettings)
     if plan.settings.order != "auto":
         return plan.settings.order
-    return "open" if any(seat.is_outside for seat in plan.seats) else "round_robin"
+    voices, _ = split_judge(plan.seats, plan.settings.judge)
+    return "open" if any(seat.is_outside for seat in voices) else "round_robin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

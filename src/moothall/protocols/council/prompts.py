@@ -25,13 +25,15 @@ from moothall.domain.ids import USER, SeatId
 from moothall.domain.person import PersonAsk, PersonCommand
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines, quote_user
-from moothall.domain.topic import list_input_numbers, normalize_label
+from moothall.domain.session_state import JUDGE_ASK
+from moothall.domain.topic import list_input_numbers
 from moothall.locale.catalogues import (
     COUNCIL_PROMPT,
     COUNCIL_REPORT,
     PERSON_STEPS,
     CouncilPromptText,
 )
+from moothall.protocols.answer_judge import build_judge_brief
 from moothall.protocols.council.answer_table import (
     FORMS,
     MAX_NEWS,
@@ -46,7 +48,7 @@ from moothall.protocols.council.ballots import (
     find_discussed_motion,
     is_by_candidates,
 )
-from moothall.protocols.council.motions import find_blind_positions, list_challenges
+from moothall.protocols.council.motions import find_blind_positions, find_label, list_challenges
 from moothall.protocols.council.state import (
     Council,
     CouncilLine,
@@ -71,6 +73,9 @@ RECENT: Final = 6
 
 
 def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> AnswerRules:
+    if ask.kind == JUDGE_ASK:
+        # A person who judges is asked by the shape of the answer, which the brief narrows.
+        return build_judge_brief(state, ask, state.open_answers)
     asked = CouncilAsk(variant=variant, state=state, ask=ask)
     return AnswerRules(
         form=FORMS[ask.kind],
@@ -85,6 +90,8 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
 
 
 def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
+    if ask.kind == JUDGE_ASK:
+        return build_judge_brief(state, ask, state.open_answers)
     words = COUNCIL_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
@@ -213,7 +220,13 @@ def _format_context(
         case "argue":
             return _format_blind_positions(state, words)
         case "synthesize":
-            return [*_format_open_challenges(state, words), *_format_objections(state, words)]
+            return [
+                *_format_named_answers(state, words),
+                *_format_open_challenges(state, words),
+                *_format_objections(state, words),
+            ]
+        case "decide":
+            return _format_named_answers(state, words)
         case "answer":
             return _format_open_challenges(state, words)
         case "vote":
@@ -230,14 +243,34 @@ def _format_context(
             return []
 
 
-def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
-    positions = find_blind_positions(state).items()
-    choices = group_pairs((normalize_label(line.said.choice), seat) for seat, line in positions)
-    if "" in choices or not choices:
+def _format_named_answers(state: Council, words: CouncilPromptText) -> list[str]:
+    """List the blind answers for who writes what is decided, so that one answer keeps one name (Q-3)."""
+    choices = _group_blind_choices(state)
+    if state.opened.subject.options or not choices:
         return []
-    lines = ["", words.blind]
-    for choice, seats in choices.items():
-        lines.append(f"{' '.join(seats)}:\n{quote_lines(choice)}")
+    return ["", words.blind, *_list_choices(state, choices)]
+
+
+def _group_blind_choices(state: Council) -> Mapping[str, list[SeatId]]:
+    """Return who gave each answer blind; nothing where a seat named none."""
+    positions = find_blind_positions(state).items()
+    choices = group_pairs((find_label(state, line), seat) for seat, line in positions)
+    return {} if "" in choices else choices
+
+
+def _list_choices(state: Council, choices: Mapping[str, Sequence[SeatId]]) -> list[str]:
+    """List the answers with who gave them, each as one of those who gave it says it."""
+    said: dict[str, str] = {}
+    for line in find_blind_positions(state).values():
+        said.setdefault(find_label(state, line), state.groups.name(line.said.choice))
+    return [f"{' '.join(seats)}:\n{quote_lines(said[key])}" for key, seats in choices.items()]
+
+
+def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
+    choices = _group_blind_choices(state)
+    if not choices:
+        return []
+    lines = ["", words.blind, *_list_choices(state, choices)]
     if len(choices) == 1:
         lines.append(words.agreed)
     else:
@@ -248,7 +281,7 @@ def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[st
 def _format_minority(state: Council, seat: Seat, words: CouncilPromptText) -> list[str]:
     """Let those be heard before the vote whose blind choice most do not share: one sentence each, the last that they said."""
     blind = find_blind_positions(state)
-    choices = {name: normalize_label(line.said.choice) for name, line in blind.items()}
+    choices = {name: find_label(state, line) for name, line in blind.items()}
     counts = Counter(choices.values())
     last: dict[SeatId, CouncilLine] = {}
     for line in state.list_visible_lines(seat.id):

@@ -5,8 +5,8 @@ from typing import Final, get_args
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language
+from moothall.domain.groups import Groups
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import ConsensusSettings, CouncilBallot
 from moothall.protocols.council.motions import Challenge, list_challenges
@@ -66,13 +66,15 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
     )
 
 
-def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, ...]:
+def build_warning(
+    decision: Decision, groups: Groups, language: Language
+) -> tuple[blocks.Span, ...]:
     """Return what a reader must know before the decision: open challenges, a narrow majority, an overturned blind majority."""
     words = COUNCIL_REPORT[language]
     warnings: list[blocks.Span] = []
     if decision.consensus_type == "contested":
         parted = words.parted.format(
-            share=format_percent(decision.confidence), moved=_list_moved(decision, words)
+            share=format_percent(decision.confidence), moved=_list_moved(decision, groups, words)
         )
         narrow = explain_consensus(words, "contested").capitalize() + "."
         if decision.confidence_from == "blind" and not decision.chance_hidden:
@@ -110,13 +112,13 @@ def _list_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[s
     return tuple(f"{phase}: {', '.join(texts)}" for phase, texts in group_pairs(passes).items())
 
 
-def _list_moved(decision: Decision, words: CouncilReportText) -> str:
+def _list_moved(decision: Decision, groups: Groups, words: CouncilReportText) -> str:
     """Return who supports the decision and had answered otherwise, each with the line that it names as the reason."""
-    choice = normalize_label(decision.choice)
+    choice = groups.find(decision.choice)
     moved: list[str] = []
     for each in decision.positions:
         is_for = each.verdict in {"support", "conditional_support"}
-        if is_for and normalize_label(each.choice_before) not in {"", choice}:
+        if is_for and groups.find(each.choice_before) not in {"", choice}:
             reason = words.moved_without
             if each.moved_by:
                 reason = f"#{each.moved_by}"
@@ -133,7 +135,7 @@ def _build_outcome(
         reason = sections.explain_no_decision(timeline, decision, words)
         progress = blocks.Fields(tuple(_list_progress(timeline, words)))
         return (blocks.Card(blocks=(*reason, progress), kind="decision"), *motion)
-    figures = blocks.Fields(tuple(_list_figures(decision, words)))
+    figures = blocks.Fields(tuple(_list_figures(timeline, decision, words)))
     if decision.decision is None:
         none = blocks.Line(words.no_decision, "strong")
         ended = _explain_no_motion_carried(timeline, words)
@@ -141,7 +143,8 @@ def _build_outcome(
     else:
         claim = blocks.Quote(decision.decision.text, "strong")
         card = blocks.Card(blocks=(claim, figures), kind="decision")
-    return (blocks.Line(build_warning(decision, timeline.language), "warn"), card, *motion)
+    warning = build_warning(decision, timeline.state.groups, timeline.language)
+    return (blocks.Line(warning, "warn"), card, *motion)
 
 
 def _explain_no_motion_carried(
@@ -175,7 +178,7 @@ def _list_progress(
 
 
 def _list_figures(
-    decision: Decision, words: CouncilReportText
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
 ) -> Iterator[tuple[str, blocks.Cell]]:
     """Yield the kind of outcome, and how much support it has."""
     if decision.decision is not None:
@@ -194,18 +197,21 @@ def _list_figures(
     if change:
         yield words.would_change, change
     if decision.depth is not None:
-        yield words.depth, _describe_depth(decision, decision.depth, words)
+        yield words.depth, _describe_depth(timeline, decision, decision.depth, words)
     ending = str(words.endings.get(decision.ended_by or "", decision.ended_by))
     if decision.spared and decision.depth is None:
         ending += f" · {words.spared.format(count=decision.spared)}"
     yield words.ended_by, ending
 
 
-def _describe_depth(decision: Decision, depth: DepthTaken, words: CouncilReportText) -> str:
+def _describe_depth(
+    timeline: CouncilTimeline, decision: Decision, depth: DepthTaken, words: CouncilReportText
+) -> str:
     stage, reason = words.stages[depth.stage], words.depth_reasons[depth.reason]
     if depth.mode == "auto":
         return words.depth_auto.format(stage=stage, reason=reason, spared=depth.spared)
-    is_same = normalize_label(depth.choice) == normalize_label(decision.choice)
+    groups = timeline.state.groups
+    is_same = groups.find(depth.choice) == groups.find(decision.choice)
     if depth.stage == "protocol":
         choice = words.depth_none
     elif is_same:
@@ -432,10 +438,10 @@ def _list_changed_choices(
     if closed is None:
         return
     motion = timeline.state.line(closed.motion)
-    if motion is None or not normalize_label(motion.said.choice):
+    if motion is None or not motion.said.choice.strip():
         return
     for position in decision.positions:
-        if not has_changed_choice(position, motion.said.choice):
+        if not has_changed_choice(position, motion.said.choice, timeline.state.groups):
             continue
         after = motion.said.choice
         if position.verdict == "oppose":

@@ -8,7 +8,6 @@ from moothall.domain.context import extract_first_sentence
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.session_state import list_lost_seats
-from moothall.domain.topic import normalize_label
 from moothall.protocols.council import motions
 from moothall.protocols.council.ballots import CandidateVotes, find_motion, find_voted_ids
 from moothall.protocols.council.depth import BLIND_ENDINGS, count_spared, describe_depth
@@ -99,6 +98,7 @@ def _find_agreement(
         decided.said.choice,
         [SeatId(vote.seat) for vote in counted if vote.position in SIDES],
         blind,
+        state.groups,
     )
 
 
@@ -179,7 +179,7 @@ def find_decided_motion(
     authors = {
         line.seat: line
         for line in motions.list_proposals(state)
-        if normalize_label(line.said.choice) == settled
+        if motions.find_label(state, line) == settled
     }
     return next(authors[seat.id] for seat in state.seats if seat.id in authors)
 
@@ -251,7 +251,7 @@ def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) 
     line = motions.find_blind_positions(state).get(seat)
     if line is None or motion is None:
         return None, None
-    is_same = normalize_label(line.said.choice) == normalize_label(motion.said.choice)
+    is_same = motions.find_label(state, line) == motions.find_label(state, motion)
     return "support" if is_same else "oppose", line.said.confidence
 
 
@@ -272,7 +272,7 @@ def _find_advisor_vote(
         return ("abstain", None) if had.get(seat) == PASSED else (None, None)
     last = own[-1]
     is_left = motion is not None and not motions.is_about(
-        state, last, normalize_label(motion.said.choice), owner
+        state, last, motions.find_label(state, motion), owner
     )
     if last.said.type != "challenge":
         return "oppose" if is_left else "support", last.said.confidence
@@ -373,12 +373,12 @@ def _find_next_answer(
 
 def _find_next_blind(state: Council, decided: CouncilLine) -> str:
     weights = dict(motions.weigh_blind_support(state))
-    weights.pop(normalize_label(decided.said.choice), None)
+    weights.pop(motions.find_label(state, decided), None)
     if not weights:
         return ""
     best = max(weights, key=lambda label: weights[label])
     for line in motions.find_blind_positions(state).values():
-        if normalize_label(line.said.choice) == best:
+        if motions.find_label(state, line) == best:
             return _name_answer(line)
     return ""
 

@@ -30,6 +30,7 @@ from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import evolve_shared
+from moothall.protocols.answer_judge import find_grouping_step, split_judge
 from moothall.protocols.council import depth, facts
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes
@@ -38,6 +39,7 @@ from moothall.protocols.council.prompts import build_answer_rules, build_brief
 from moothall.protocols.council.resolution import build_closing, compute_outcome
 from moothall.protocols.council.state import (
     PASSED,
+    SETTLING,
     Council,
     CouncilLine,
     CouncilVariant,
@@ -70,7 +72,8 @@ class CouncilRules:
 
     def initial(self, opened: Opened) -> Council:
         assert isinstance(opened, facts.CouncilOpened)
-        return Council(opened=opened, seats=opened.seats, phase=self.variant.first[0])
+        seats, judge = split_judge(opened.seats, opened.settings.judge)
+        return Council(opened=opened, seats=seats, judge_seat=judge, phase=self.variant.first[0])
 
     def evolve(self, state: Council, entry: Entry) -> Council:
         if state.phase == "closed":
@@ -88,7 +91,7 @@ class CouncilRules:
                 if not self._is_allowed(state, fact.ask, seat):
                     return state
                 return _apply_contribution(self.variant, state, fact, entry)
-            case SeatLost():
+            case SeatLost() if fact.seat not in state.opened.neutral:
                 return fast_replace(state, had={**state.had, fact.seat: None})
             case facts.PhaseBegun():
                 return _apply_phase(_reveal_lines(state, entry.seq, fact.phase), fact, entry.seq)
@@ -159,6 +162,11 @@ class CouncilRules:
         if state.phase == "propose" and depth.is_settled_alone(state):
             return build_closing(self.variant, state, "one_mind")
         if not self._is_phase_over(state):
+            return None
+        settling = find_settling(state)
+        if isinstance(settling, Record):
+            return settling.fact
+        if settling is not None:
             return None
         if state.phase == "propose":
             return self._end_proposing(state) or self._begin_next_phase(state)
@@ -233,6 +241,10 @@ class CouncilRules:
         )
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
+        if state.judge_seat is not None and self._is_phase_over(state):
+            settling = find_settling(state)
+            if isinstance(settling, Ask):
+                return (settling,)
         return tuple([_build_ask(state, seat) for seat in self._list_asked(state)])
 
     def _list_asked(self, state: Council) -> list[SeatId]:
@@ -268,6 +280,15 @@ class CouncilRules:
             self.variant, state
         ).has_types(seat)
         return is_invited and ask == _build_free_ask(state, name).id
+
+
+def find_settling(state: Council) -> Ask | Record | None:
+    """Return what comes before the answers of a phase that is over are counted (Q-3); None where they are settled."""
+    is_settling = state.phase in SETTLING and state.opened.settings.blind
+    if state.judge_seat is None or not is_settling:
+        return None
+    patience = state.opened.settings.patience
+    return find_grouping_step(state, state.open_answers, patience, "patience")
 
 
 def _may_be_invited(state: Council, seat: Seat) -> bool:

@@ -19,6 +19,11 @@ QUESTION: Final = 1
 # A line number that no line has; None stands for a seat that was lost.
 PASSED: Final = 0
 
+ANSWERING: Final = frozenset({"propose", "synthesize", "vote"})
+"""The types of contributions whose choice is an answer."""
+SETTLING: Final = frozenset({"propose", "synthesize", "decide", "vote"})
+"""The phases at whose end answers are settled."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilLine:
@@ -71,6 +76,18 @@ class Council(ProtocolState):
     @property
     def next_input(self) -> int:
         return self.last_id + 1
+
+    @property
+    def open_answers(self) -> tuple[str, ...]:
+        """The answers that seats have named in this session, as they were said: those that are to be settled before counting."""
+        hidden: Collection[int] = ()
+        if self.phase != "vote":
+            hidden = self.ahead.values()
+        words: list[str] = []
+        for line in self.lines:
+            if line.said.type in ANSWERING and line.id not in hidden:
+                words.append(line.said.choice)
+        return tuple(words)
 
     @property
     def answered_inputs(self) -> Collection[int]:

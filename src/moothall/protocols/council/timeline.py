@@ -5,11 +5,12 @@ from dataclasses import replace
 from functools import partial
 
 from moothall.domain.facts import Entry
+from moothall.domain.groups import Groups
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.quotations import Quotation
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import Topic, index_replies, join_replies, normalize_label
+from moothall.domain.topic import Topic, index_replies, join_replies
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.ports.plugin import CastVote
 from moothall.protocols.council.ballots import CandidateVotes, find_votes
@@ -23,6 +24,7 @@ from moothall.protocols.council.facts import (
 )
 from moothall.protocols.council.motions import (
     find_blind_positions,
+    find_label,
     is_about,
     is_new_answer,
     list_challenges,
@@ -246,7 +248,7 @@ def _find_replies(timeline: CouncilTimeline, decided: CouncilLine) -> Mapping[in
 def _list_reasons(timeline: CouncilTimeline, decided: CouncilLine) -> tuple[SourcedClaim, ...]:
     """Return what supports the decision; support of another choice is no reason for this one."""
     owner = timeline.rules.variant.owner(timeline.state.opened)
-    choice = normalize_label(decided.said.choice)
+    choice = find_label(timeline.state, decided)
     reasons: list[SourcedClaim] = []
     for line in timeline.state.lines:
         is_support = line.said.type == "support"
@@ -266,7 +268,8 @@ def _add_movements(
     for each in decision.positions:
         before, vote = blind.get(each.seat), _find_open_vote(timeline.state, each.seat)
         is_moved = each.moved_by or (
-            motion is not None and has_changed_choice(each, motion.said.choice)
+            motion is not None
+            and has_changed_choice(each, motion.said.choice, timeline.state.groups)
         )
         if not is_moved:
             positions.append(each)
@@ -284,9 +287,9 @@ def _add_movements(
     )
 
 
-def has_changed_choice(position: SeatPosition, choice: str) -> bool:
+def has_changed_choice(position: SeatPosition, choice: str, groups: Groups) -> bool:
     """Whether a seat supports another choice than the one that it wrote blind, or opposes that one."""
-    before, after = normalize_label(position.choice_before), normalize_label(choice)
+    before, after = groups.find(position.choice_before), groups.find(choice)
     if not before or not after:
         return False
     if before == after:

@@ -256,9 +256,8 @@ def _is_pass(said: Contribution) -> bool:
 
 def _names_option(variant: CouncilVariant, state: Council, said: Contribution) -> bool:
     options = list_choices(state, find_candidate_ids(variant, state))
-    return bool(options) and normalize_label(said.choice) in map(
-        normalize_label, (*options, "abstain")
-    )
+    find = state.groups.find
+    return bool(options) and find(said.choice) in map(find, (*options, "abstain"))
 
 
 def _apply_choice(said: Contribution, votes: tuple[CandidateVote, ...]) -> Contribution:
@@ -298,13 +297,13 @@ def _rate_candidates(
     variant: CouncilVariant, state: Council, said: Contribution
 ) -> tuple[CandidateVote, ...]:
     """Return what a choice says of each candidate: who chooses another option opposes it."""
-    label, is_conditional = normalize_label(said.choice), bool(said.condition.strip())
+    label, is_conditional = state.groups.find(said.choice), bool(said.condition.strip())
 
     def rate(number: int) -> CandidateVote:
         line = state.line(number)
         if label == "abstain" or line is None:
             return CandidateVote(candidate=number, position="abstain")
-        if normalize_label(line.said.choice) != label:
+        if state.groups.find(line.said.choice) != label:
             return CandidateVote(candidate=number, position="oppose")
         position: VotePosition = "support"
         if is_conditional:

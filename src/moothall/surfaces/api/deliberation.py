@@ -59,6 +59,7 @@ CONSULTED = "You are being consulted: answer with answer_ask, not with contribut
     "panel_order",
     "carry_at",
     "choose",
+    "judge",
 )
 class OpenParams(DeliberationParams):
     topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]

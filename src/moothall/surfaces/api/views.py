@@ -363,7 +363,7 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     if closed is None:
         return None
     decision, missing = build_decision(timeline), list_missing_votes(timeline)
-    notes = [join_spans(build_warning(decision, timeline.language))]
+    notes = [join_spans(build_warning(decision, timeline.state.groups, timeline.language))]
     if missing:
         notes.append(f"Did not vote: {', '.join(missing)}.")
     text = None
