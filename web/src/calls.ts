@@ -1,4 +1,9 @@
 // Written by checks/page_build.py from the table of operations.
+export interface ActionItem {
+  who: string;
+  text: string;
+  due: string;
+}
 export interface AdviceResponse {
   entry: number;
   how: "adopted" | "partly" | "declined";
@@ -112,6 +117,10 @@ export interface Contribution {
   due: string;
   toUser: UserReply[];
   ownChoice: string;
+  headline: string;
+  actions: ActionItem[];
+  who: string;
+  number?: number | null;
   isCut: boolean;
   round: number;
   phase: string;
@@ -213,8 +222,22 @@ export interface Export {
   form: string;
   text: string;
 }
+export interface ForecastScores {
+  cases: number;
+  brier: number;
+  logScore: number;
+}
 export interface Fork {
   sessionId: string;
+}
+export interface Frame {
+  kind: "choice" | "yes_no" | "number" | "forecast" | "open";
+  answers: string[];
+  madeBy: "moot" | "opener" | "model";
+  model: string;
+  added: string[];
+  assumes: string;
+  criteria: string[];
 }
 export interface Invite {
   tokenId: string;
@@ -262,6 +285,11 @@ export interface Moved {
   after?: string | null;
   movedBy?: number | null;
   movedAfter?: "evidence" | "words" | null;
+}
+export interface NumberScores {
+  cases: number;
+  error: number;
+  within: number;
 }
 export interface Obligations {
   obligations: RememberedObligation[];
@@ -337,6 +365,8 @@ export interface Plan {
   usd?: Range | null;
   notes: string[];
   files: PlannedFile[];
+  frame?: Frame | null;
+  framedBy: string;
 }
 export interface PlannedFile {
   name: string;
@@ -402,6 +432,8 @@ export interface ReliabilityGroup {
 export interface Reliability {
   groups: ReliabilityGroup[];
   bins: ReliabilityBin[];
+  forecasts?: ForecastScores | null;
+  numbers?: NumberScores | null;
 }
 export interface RememberedObligation {
   decisionId: string;

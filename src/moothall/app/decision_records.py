@@ -12,12 +12,13 @@ from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ErrorCorrelation, Precedent, ReviewedKind, Topic
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
+from moothall.memory.facts import DecisionRecorded, Member, RecordedNumber, RecordedObligation
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
-from moothall.reports.decision import SeatPosition, SeatQuotations
+from moothall.reports.decision import Decision, SeatPosition, SeatQuotations
 from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.depth import ALONE, BLIND
+from moothall.scoring.estimates import fit_extremity
 from moothall.scoring.independence import compute_correlation, find_seat_family, presume_correlation
 from moothall.scoring.positions import VotePosition
 
@@ -83,7 +84,16 @@ def build_decision_record(
         head=head.hex(),
         strength=decision.strength,
         obligations=obligations,
+        number=_record_number(decision),
+        forecast=None if decision.forecast is None else decision.forecast.pooled,
     )
+
+
+def _record_number(decision: Decision) -> RecordedNumber | None:
+    """Return what was estimated, where the question asked for a number."""
+    if decision.number is None:
+        return None
+    return copy_fields(RecordedNumber, decision.number)
 
 
 def _build_member(
@@ -147,6 +157,13 @@ async def load_error_correlations(
                 )
             )
     return tuple(correlations)
+
+
+async def load_extremity(memory: DecisionMemory, category: str) -> float:
+    """Return how far a forecast of a category is drawn away from a half, by those of it that were reviewed (Q-12)."""
+    if not category:
+        return 1.0
+    return fit_extremity(await memory.list_forecast_cases(category))
 
 
 async def load_reviewed_kinds(memory: DecisionMemory, protocol: str) -> tuple[ReviewedKind, ...]:

@@ -471,7 +471,12 @@ def _normalize_opening(opened: Opened) -> Opened:
     if consult is not None:
         consult = replace(consult, token="")
     subject = replace(
-        opened.subject, error_correlations=(), precedents=(), reviewed=(), again_of=""
+        opened.subject,
+        error_correlations=(),
+        precedents=(),
+        reviewed=(),
+        extremity=1.0,
+        again_of="",
     )
     return replace(opened, seed=0, seats=seats, subject=subject, consult=consult)
 

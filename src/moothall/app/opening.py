@@ -13,6 +13,7 @@ from moothall import errors
 from moothall.app.decision_records import (
     collect_precedents,
     load_error_correlations,
+    load_extremity,
     load_reviewed_kinds,
     with_recorded_trust,
 )
@@ -302,7 +303,10 @@ async def _build_subject(
         precedents = await collect_precedents(
             resources.memory, question, subject, tells_unreviewed=bool(options.get("memory"))
         )
-    return replace(subject, error_correlations=correlations, precedents=precedents)
+    extremity = await load_extremity(resources.memory, subject.category)
+    return replace(
+        subject, error_correlations=correlations, precedents=precedents, extremity=extremity
+    )
 
 
 def _list_sightless(kinds: KindTable, subject: Topic, roster: Sequence[Seat]) -> tuple[str, ...]:

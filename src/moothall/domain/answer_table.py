@@ -66,6 +66,18 @@ class StateAsk(Generic[S]):
         return (*answers, self.none_of_these)
 
     @property
+    def wants_number(self) -> bool:
+        """Whether a position is a number (Q-12)."""
+        frame = self.state.opened.frame
+        return frame is not None and frame.kind == "number"
+
+    @property
+    def unit(self) -> str:
+        """What that number is counted in; "" where the question does not say it."""
+        frame = self.state.opened.frame
+        return "" if frame is None else frame.unit
+
+    @property
     def none_of_these(self) -> str:
         """What stands in a list for an answer of one's own."""
         return PARTICIPANT_PROMPT[self.language].none_of_these
@@ -117,6 +129,10 @@ def fill_brief(
         added = quote_open_inputs(state)
         if added:
             own = f"{added}\n\n{own.removeprefix(chr(10))}"
+    frame = opened.frame
+    if frame is not None and frame.kind == "number":
+        hint = PARTICIPANT_PROMPT[opened.language].number_hint.format(unit=frame.unit).strip(" ,，")
+        more["hints"] = {**more.get("hints", {}), "number": hint}
     # Not `copy_fields`, which looks for the fields of any two classes: a brief is built for every ask.
     same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **more}
     return Brief(

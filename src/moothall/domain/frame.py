@@ -4,6 +4,7 @@ A frame is made before a session opens: of the answers that are given, or by the
 in `frame.toml`. Where it is not plain what is asked, there is no frame: a wrong one would forbid the right answer.
 """
 
+import math
 import re
 import tomllib
 from dataclasses import replace
@@ -118,9 +119,12 @@ def is_none_of_these(label: str) -> bool:
 
 
 def settle_own_choice(said: T) -> T:
-    """Return an answer whose choice is its own words, where it chose none of the listed ones and has some."""
+    """Return an answer whose choice is its own words, where it chose none of the listed ones and has some; or its number."""
     own = one_line(getattr(said, "own_choice", ""))
     choice = getattr(said, "choice", "")
+    number = getattr(said, "number", None)
+    if number is not None and not choice and not own:
+        return replace(said, choice=format_number(number))  # type: ignore[type-var]  # a shape is a dataclass
     if not own:
         return said
     if choice and not is_none_of_these(choice):
@@ -146,14 +150,49 @@ def build_frame(
         )
     if kind is not None:
         names = read.names if read is not None and kind == "choice" else ()
-        return Frame(kind=kind, answers=names or _list_answers(kind, language), made_by="opener")
+        answers = names or _list_answers(kind, language)
+        return Frame(
+            kind=kind, answers=answers, made_by="opener", unit=_find_unit_of(kind, question)
+        )
     if read is None:
         return None
-    return Frame(kind=read.kind, answers=read.names or _list_answers(read.kind, language))
+    answers = read.names or _list_answers(read.kind, language)
+    return Frame(kind=read.kind, answers=answers, unit=_find_unit_of(read.kind, question))
+
+
+def _find_unit_of(kind: QuestionKind, question: str) -> str:
+    return find_unit(question) if kind == "number" else ""
 
 
 def _list_answers(kind: QuestionKind, language: str) -> tuple[str, ...]:
     return list_yes_and_no(language) if kind in {"yes_no", "forecast"} else ()
+
+
+def find_unit(question: str) -> str:
+    """Return what a number is counted in, where a question says it: "days", "percent"; else nothing."""
+    match = _pattern("unit").search(question)
+    if match is None:
+        return ""
+    named = {name: text for name, text in match.groupdict().items() if text}
+    if named.keys() & {"share", "rate"}:
+        return "%"
+    return one_line(next(iter(named.values()), ""))
+
+
+def format_number(number: float, unit: str = "") -> str:
+    """Return a number as it is shown, with its unit."""
+    shown = f"{number:,.10g}" if abs(number) >= 10_000 else f"{number:.10g}"
+    return f"{shown} {unit}".strip()
+
+
+def read_plain_number(text: str, unit: str = "") -> float | None:
+    """Return the number that a text is, with or without its unit; None for any other text."""
+    bare = one_line(text).removesuffix(unit).replace(",", "").strip()
+    try:
+        number = float(bare)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def list_yes_and_no(language: str) -> tuple[str, ...]:

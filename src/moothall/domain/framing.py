@@ -14,6 +14,7 @@ from moothall.domain.frame import (
     MAX_ANSWER_LENGTH,
     MAX_ANSWERS,
     asks_which_one,
+    find_unit,
     is_none_of_these,
     is_yes_or_no,
     list_yes_and_no,
@@ -71,7 +72,7 @@ def check_framed_question(
         case "open" | "plan":
             return frame
         case "number":
-            return replace(frame, kind="number")
+            return replace(frame, kind="number", unit=find_unit(question))
         case "yes_no" | "forecast" as kind:
             # What asks which one, or names two, is not answered by yes.
             if asks_which_one(question):

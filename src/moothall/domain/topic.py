@@ -134,6 +134,8 @@ class Topic:
     """Files of a folder that could not be given, each with the reason."""
     reviewed: tuple[ReviewedKind, ...] = ()
     """The record that the depth is chosen by."""
+    extremity: float = 1.0
+    """How far a forecast is drawn away from a half, by the reviewed forecasts of its category."""
     again_of: str = ""
     """The session of the same question whose answer this one is compared with."""
 
@@ -158,6 +160,8 @@ class Frame:
     """What the question takes for granted, in one sentence."""
     criteria: tuple[str, ...] = ()
     """What has to count, in the words of the question."""
+    unit: str = ""
+    """What a number is counted in, where the question says it."""
 
 
 def validate_topic(topic: str) -> str:

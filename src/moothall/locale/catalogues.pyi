@@ -190,6 +190,7 @@ class SharedReportText(TermsText):
     agreements: Mapping[str, str]
     opened_with: Mapping[str, str]
     framed: Mapping[str, str]
+    estimates: Mapping[str, str]
     framed_kinds: Mapping[str, str]
     framed_makers: Mapping[str, str]
 
@@ -561,6 +562,7 @@ class ParticipantPromptText(Texts):
     which_one: str
     yes: str
     no: str
+    number_hint: str
     none_of_these: str
     or_one: str
     which_meant: str
@@ -596,6 +598,8 @@ class PersonStepsText(TermsText):
     choose_or_none: str
     no_choice: str
     in_short: str
+    number: str
+    number_in: str
     no_condition: str
     nothing: str
     abstain_from_all: str

@@ -388,6 +388,27 @@ class DecisionMemory:
             (await self._register.state()).decisions.values()
         )
 
+    async def list_forecast_cases(self, category: str = "") -> list[tuple[float, bool]]:
+        """Return the reviewed forecasts, of one category if one is given: each a chance and whether it happened (Q-12)."""
+        state = await self._register.state()
+        cases: list[tuple[float, bool]] = []
+        for each in state.decisions.values():
+            case = each.forecast_case
+            if case is not None and category in {"", each.record.category}:
+                cases.append(case)
+        return cases
+
+    async def list_number_cases(self) -> list[tuple[float, float, float, float]]:
+        """Return the reviewed estimates: median, lowest, highest, and what the number proved to be (Q-12)."""
+        state = await self._register.state()
+        cases: list[tuple[float, float, float, float]] = []
+        for each in state.decisions.values():
+            case = each.number_case
+            if case is not None:
+                number, actual = case
+                cases.append((number.median, number.low, number.high, actual))
+        return cases
+
     async def reliability(self) -> ReliabilityTable:
         """Return how often decisions of each kind proved right (D-25)."""
         return (await self._register.state()).reliability

@@ -76,6 +76,16 @@ class RecordedObligation:
     due: Annotated[str, MaxLen(MAX_NAME_LENGTH)] = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedNumber:
+    """The median of blind estimates and their range."""
+
+    median: float
+    low: float
+    high: float
+    unit: Annotated[str, MaxLen(MAX_NAME_LENGTH)] = ""
+
+
 @add_kind(MEMORY_KINDS, "memory.decision_recorded")
 class DecisionRecorded(Fact):
     """What is remembered of a session that ended, or of a decision that a source made alone."""
@@ -110,6 +120,10 @@ class DecisionRecorded(Fact):
     """What the decision is worth in one word."""
     obligations: Annotated[tuple[RecordedObligation, ...], MaxLen(MAX_NAMES)] = ()
     """Numbered from 1."""
+    number: RecordedNumber | None = None
+    """The median of the blind estimates, where the question asked for a number."""
+    forecast: Share | None = None
+    """The chance by the blind forecasts that it happens, where the question was one; before it was drawn away from a half."""
 
 
 @add_kind(MEMORY_KINDS, "memory.import_noted")

@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from moothall.domain.facts import Fact
+from moothall.domain.frame import YES, YES_OR_NO, read_plain_number
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.roster import UNREMEMBERED, StandIn, compare_stand_ins
+from moothall.domain.topic import normalize_label
 from moothall.errors import BadSetting
 from moothall.memory.facts import (
     DecisionRecorded,
@@ -15,6 +17,7 @@ from moothall.memory.facts import (
     ObligationSettled,
     ObligationState,
     Outcome,
+    RecordedNumber,
     SoloDecided,
 )
 from moothall.scoring.positions import VotePosition
@@ -76,6 +79,32 @@ class RememberedDecision:
     @property
     def outcome(self) -> Outcome | None:
         return self.reviews[-1].outcome if self.reviews else None
+
+    @property
+    def forecast_case(self) -> tuple[float, bool] | None:
+        """The chance that was forecast, and whether it happened; None without a forecast, or while that is not known.
+
+        What happened is the review's choice where it names one; else the outcome says whether the answer was right.
+        """
+        review = self.review
+        if review is None or self.record.forecast is None:
+            return None
+        named = normalize_label(review.choice)
+        if named in YES_OR_NO:
+            return self.record.forecast, named in YES
+        decided = normalize_label(self.record.choice)
+        if decided not in YES_OR_NO or review.outcome not in {"success", "failure"}:
+            return None
+        return self.record.forecast, (decided in YES) == (review.outcome == "success")
+
+    @property
+    def number_case(self) -> tuple[RecordedNumber, float] | None:
+        """The number that was estimated, and what it proved to be, which the review's choice says; None where that is not known."""
+        review = self.review
+        if review is None or self.record.number is None:
+            return None
+        actual = read_plain_number(review.choice, self.record.number.unit)
+        return None if actual is None else (self.record.number, actual)
 
     @property
     def kind(self) -> DecisionKind:

@@ -27,7 +27,8 @@ from moothall.domain.vocabulary import (
 )
 from moothall.errors import BadAnswer, UnclearChoice
 from moothall.reading.choices import build_choices, has_meaning, is_line_number
-from moothall.reading.schemas import OPEN_LIST
+from moothall.reading.estimates import read_estimate
+from moothall.reading.schemas import ESTIMATE, OPEN_LIST
 from moothall.reading.stated import PositionRead, find_choice, is_sentence
 
 MAX_CACHED_NAME_LENGTH: Final = 64
@@ -108,6 +109,11 @@ def read_value(schema: Schema, value: object, path: str, notes: ReadingNotes) ->
         return _read_open_choice(schema, value, path, notes)
     if "const" in schema or "enum" in schema:
         return read_choice(schema.get("enum") or [schema["const"]], value, path, notes)
+    if ESTIMATE in schema:
+        number = read_estimate(value, path, schema[ESTIMATE])
+        if number != value:
+            notes.add("read", path, value, number)
+        return number
     match schema.get("type"):
         case "string":
             return read_text(schema, value, path, notes)

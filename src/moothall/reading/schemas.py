@@ -23,7 +23,9 @@ _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
 OPEN_LIST: Final = "openList"
 """The mark of a list of values beside which a few other words are read; providers are sent the list alone."""
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
-_LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern", OPEN_LIST})
+ESTIMATE: Final = "estimate"
+"""The mark of a number that is asked for itself, with what it is counted in; providers are sent the type alone."""
+_LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern", OPEN_LIST, ESTIMATE})
 WRAPPER: Final = "reply"
 """The field that holds an answer of several shapes where a provider takes only an object at the root of a schema."""
 MAX_SHOWN: Final = 24
@@ -127,6 +129,11 @@ def allow_choice(options: Sequence[str], longest: int, *, is_open: bool = False)
     if not is_open:
         return allow_values(options)
     return {**allow_values(options), "maxLength": longest, OPEN_LIST: True}
+
+
+def allow_estimate(unit: str) -> dict[str, Any]:
+    """Return the schema of a number that is asked for itself, with its unit."""
+    return {"type": "number", ESTIMATE: unit}
 
 
 def allow_line(longest: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from moothall.domain.safe_text import compile_late, encode_fields, strip_control
 from moothall.domain.session_state import LostSeat
 from moothall.domain.topic import ActionItem, Frame, QuestionKind
 from moothall.scoring.depth import DepthTaken
+from moothall.scoring.estimates import ForecastEstimate, NumberEstimate
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
 from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason, rate_strength
@@ -133,6 +134,8 @@ class SeatPosition:
     moved_by_whom: SeatId | None = None
     """Whose words these were."""
     choice_before: str = ""
+    number_before: float | None = None
+    """Its blind estimate, where the question asks for a number."""
     via_before: str = ""
     via: str = ""
 
@@ -284,6 +287,10 @@ class Decision:
     """How many stand behind it, where nobody votes."""
     backing: float | None = None
     """Their share of the weight of those who spoke."""
+    number: NumberEstimate | None = None
+    """The median of the blind estimates with their range, where the question asks for a number."""
+    forecast: ForecastEstimate | None = None
+    """The chance that it happens by the blind forecasts, where the question is one."""
     obligations: tuple[Obligation, ...] = ()
     """The conditions that it was supported on."""
     actions: tuple[ActionItem, ...] = ()

@@ -169,6 +169,26 @@ CHOICE_FIELD: Final[AnswerField[Any]] = AnswerField(
 """The row of a choice that only makes a text comparable."""
 
 
+NUMBER: Final = "number"
+
+
+def ask_number(language: Language, unit: str) -> PersonStep:
+    """Return the question after an estimate, with its unit."""
+    words = PERSON_STEPS[language]
+    text = words.number_in.format(unit=unit) if unit else words.number
+    return PersonStep(name=NUMBER, text=text, is_needed=True)
+
+
+NUMBER_FIELD: Final[AnswerField[Any]] = AnswerField(
+    NUMBER,
+    is_needed=True,
+    when=lambda asked: asked.wants_number,
+    ask=lambda asked: [ask_number(asked.language, asked.unit)],
+    read=lambda _, answers: answers.get(NUMBER),
+)
+"""The row of an estimate, where the question asks for a number: it stands in place of a choice (Q-12)."""
+
+
 def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:
     """Return the question after the entry that changed the person's mind."""
     words = PERSON_STEPS[language]

@@ -26,6 +26,7 @@ from moothall.reports.decision import (
     is_chance_shown,
     summarize_choice,
 )
+from moothall.reports.estimates import list_estimate_rows
 from moothall.reports.given import build_given, describe_framing, summarize_given
 from moothall.reports.given_tools import build_tool_uses, describe_tool_use
 from moothall.reports.quotations import (
@@ -395,14 +396,15 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
 def list_confidence_rows(
     decision: Decision, words: SharedReportText
 ) -> list[tuple[str, blocks.Cell]]:
-    """How likely the decision is right and what that rests on, and how sure its author says it is."""
+    """What was estimated, how likely the decision is right and what that rests on, and how sure its author says it is."""
+    estimated = list_estimate_rows(decision, words)
     has_sides = decision.decision is not None and (
         decision.support is not None or decision.author_confidence is not None
     )
     if decision.confidence is None and not has_sides:
-        return []
+        return estimated
     own = decision.author_confidence
-    rows: list[tuple[str, blocks.Cell]] = []
+    rows = estimated
     if not decision.chance_hidden:
         rows.append((name_confidence(decision, words), describe_confidence(decision, words)))
     if own is not None:

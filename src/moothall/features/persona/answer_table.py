@@ -39,7 +39,7 @@ from moothall.plugins import (
     quote_lines,
 )
 from moothall.reading.field_values import read_flag, read_share
-from moothall.reading.schemas import allow_choice, allow_line
+from moothall.reading.schemas import allow_choice, allow_estimate, allow_line
 from moothall.reading.stated import is_silent, split_clauses
 
 ORDINARY: Final = 0.5
@@ -242,6 +242,11 @@ NAMED_BID: Final = (
 )
 SIDES: Final = tuple(verdict for verdict in get_args(facts.StandVerdict) if verdict != "abstain")
 
+NUMBER: Final[Row] = replace(
+    person_steps.NUMBER_FIELD, allow=lambda asked: allow_estimate(asked.unit)
+)
+WORDED_CHOICE: Final = replace(CHOICE, when=lambda asked: not asked.wants_number)
+"""A choice in words: an estimate stands in its place where the question asks for a number."""
 FORMS: Final = index_by_kind(
     define_answer(
         AnswerForm(
@@ -260,8 +265,9 @@ FORMS: Final = index_by_kind(
                 answers[person_steps.WORDS], answers
             ),
         ),
-        CHOICE,
+        WORDED_CHOICE,
         OWN_CHOICE,
+        NUMBER,
         replace(person_steps.CONFIDENCE_FIELD, silence=0.0),
     ),
     define_answer(
@@ -336,8 +342,9 @@ FORMS: Final = index_by_kind(
                 asked, person_steps.join_long_choice(answers[person_steps.WORDS], answers)
             ),
         ),
-        CHOICE,
+        WORDED_CHOICE,
         OWN_CHOICE,
+        replace(NUMBER, is_needed=False),
         person_steps.CONFIDENCE_FIELD,
         *map(_claims, ("reasons", "dissent", "open_questions")),
         Row(
@@ -409,7 +416,15 @@ def build_person_ask(asked: MeetingAsk) -> PersonAsk:
                 build=lambda answers: answers[person_steps.WORDS],
             )
         case "draft":
-            order = ("decision", "reasons", "dissent", "open_questions", "choice", "confidence")
+            order = (
+                "decision",
+                "reasons",
+                "dissent",
+                "open_questions",
+                "choice",
+                "number",
+                "confidence",
+            )
             return ask_person(form.pick_fields(*order), asked, news=news)
         case _:
             draft = "" if state.draft is None else quote_lines(state.draft.decision.text)

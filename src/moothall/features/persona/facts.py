@@ -83,6 +83,8 @@ class Position:
     choice: Short = ""
     own_choice: Short = ""
     """Its answer in a few words, where the choice is none of the listed ones; it becomes the choice."""
+    number: float | None = None
+    """Its estimate, where the question asks for a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,7 @@ class Draft:
     own_choice: Short = ""
     headline: Headline = ""
     """The decision in one sentence that answers the question."""
+    number: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

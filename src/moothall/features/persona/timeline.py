@@ -52,6 +52,7 @@ from moothall.plugins import (
     start_decision,
 )
 from moothall.reports.decision import AnsweredInput, Obligation
+from moothall.reports.estimates import add_estimate
 
 T = TypeVar("T")
 Words = Annotated[str, MinLen(1)]
@@ -216,10 +217,10 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         answers=_list_answered_inputs(timeline, concluded, draft),
     )
     if draft is None:
-        return decision
-    decided = replace(decision, choice=draft.choice, headline=draft.headline)
-    return replace(
-        decided,
+        return add_estimate(decision, meeting.opened, meeting.seats)
+    named = replace(decision, choice=draft.choice, headline=draft.headline)
+    decided = replace(
+        named,
         decision=_build_claim(draft.decision, timeline),
         held_before=list_draft_holders(meeting),
         author_confidence=draft.confidence,
@@ -228,6 +229,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         obligations=_build_obligations(timeline),
         open_questions=_build_claims(draft.open_questions, timeline),
     )
+    return add_estimate(decided, meeting.opened, meeting.seats)
 
 
 def _list_answered_inputs(
@@ -291,7 +293,10 @@ def _build_positions(
         )
         if before:
             position = replace(
-                position, before=before.position, confidence_before=before.confidence
+                position,
+                before=before.position,
+                confidence_before=before.confidence,
+                number_before=before.number,
             )
         if stand:
             is_known = (stand.moved_by or 0) <= meeting.last_id

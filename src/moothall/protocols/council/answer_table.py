@@ -36,6 +36,7 @@ from moothall.protocols.council.state import (
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_offered_types
 from moothall.reading.schemas import (
     allow_choice,
+    allow_estimate,
     allow_line,
     allow_list,
     allow_replies,
@@ -449,6 +450,12 @@ VOTE_FIELDS: Final = (
     TO_USER,
 )
 
+NUMBER: Final[Row] = replace(
+    person_steps.NUMBER_FIELD, allow=lambda asked: allow_estimate(asked.unit)
+)
+DECIDED_NUMBER: Final[Row] = replace(NUMBER, is_needed=False)
+WORDED_CHOICE: Final = replace(CHOICE, when=lambda asked: not asked.wants_number)
+"""A choice in words: an estimate stands in its place where the question asks for a number."""
 FORMS: Final = index_by_kind(
     define_answer(
         _form("propose", 500),
@@ -460,8 +467,9 @@ FORMS: Final = index_by_kind(
             ),
             read=_read_resolution,
         ),
-        CHOICE,
+        WORDED_CHOICE,
         OWN_POSITION,
+        NUMBER,
         CONFIDENCE,
         EVIDENCE,
     ),
@@ -499,8 +507,9 @@ FORMS: Final = index_by_kind(
             ask=lambda asked: _ask_resolution(asked, asked.text.synthesize, asked.text.say_it),
             read=_read_resolution,
         ),
-        CHOICE,
+        WORDED_CHOICE,
         OWN_POSITION,
+        DECIDED_NUMBER,
         CONFIDENCE,
         ANSWERS,
         ACCEPTS,
@@ -515,8 +524,9 @@ FORMS: Final = index_by_kind(
             ask=lambda asked: _ask_resolution(asked, asked.text.decide, asked.text.say_it),
             read=_read_resolution,
         ),
-        CHOICE,
+        WORDED_CHOICE,
         OWN_POSITION,
+        DECIDED_NUMBER,
         CONFIDENCE,
         Row(
             "taken",

@@ -165,6 +165,8 @@ class Contribution:
     """The owner's decision: what is to be done, by whom, by when."""
     who: Short = ""
     """vote: who must make the condition hold."""
+    number: float | None = None
+    """propose: your estimate, where the question asks for a number."""
 
 
 @add_kind(SHARED_KINDS, "council.contributed")

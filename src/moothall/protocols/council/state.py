@@ -5,6 +5,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Final, Literal
 
+from moothall.domain.frame import format_number
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.session_state import ProtocolState, StopReason
@@ -275,11 +276,16 @@ def list_details(said: Contribution, labels: Mapping[str, str]) -> Iterator[tupl
     """Yield what stands beside the text: the fields that have labels, in the order of these, each item of a list by itself."""
     for name, label in labels.items():
         value = getattr(said, name)
+        # An estimate is the choice, too.
+        if name == "choice" and said.number is not None:
+            continue
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, UserReply):
                 yield f"{label} #{each.input}", each.text
             elif isinstance(each, ActionItem):
                 yield label, describe_action(each)
+            elif isinstance(each, float):
+                yield label, format_number(each)
             elif each:
                 yield label, each
 

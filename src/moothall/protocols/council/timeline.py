@@ -43,6 +43,7 @@ from moothall.reports.decision import (
     TakenAdvice,
     number_obligations,
 )
+from moothall.reports.estimates import add_estimate
 from moothall.reports.quotations import list_checked, list_places
 from moothall.reports.sections import list_answers, start_decision
 from moothall.reports.timeline import (
@@ -181,7 +182,8 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
     )
     if closed is None:
         return decision
-    return _add_resolution(decision, timeline, closed)
+    resolved = _add_resolution(decision, timeline, closed)
+    return add_estimate(resolved, council.opened, council.seats)
 
 
 def _add_resolution(
@@ -375,6 +377,7 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
                 before=before.said.text,
                 confidence_before=before.said.confidence,
                 choice_before=before.said.choice,
+                number_before=before.said.number,
                 via_before=before.via,
             )
         if vote:

@@ -27,6 +27,12 @@ from moothall.memory.track_records import (
     compute_score,
     compute_standing,
 )
+from moothall.scoring.estimates import (
+    ForecastScores,
+    NumberScores,
+    score_forecasts,
+    score_numbers,
+)
 from moothall.scoring.reliability import (
     ReliabilityBin,
     ReliabilityGroup,
@@ -142,6 +148,12 @@ class ReliabilityOut(ApiModel):
         description="By protocol, kind of agreement and model family: reviewed decisions, how many were right, what was said."
     )
     bins: list[ReliabilityBin] = Field(description="All of them, by how sure they were said to be.")
+    forecasts: ForecastScores | None = Field(
+        default=None, description="Reviewed forecasts of any protocol, by their own scores."
+    )
+    numbers: NumberScores | None = Field(
+        default=None, description="Reviewed estimates of numbers of any protocol, by their errors."
+    )
 
 
 class ThreadsOut(ApiModel):
@@ -184,7 +196,12 @@ async def review_decision(
     decision_id: DecisionRef,
     *,
     outcome: Outcome,
-    choice: Annotated[Note, Field(description="The choice that proved right, if known.")] = "",
+    choice: Annotated[
+        Note,
+        Field(
+            description="The choice that proved right, if known; of a forecast yes or no, of an estimate the number."
+        ),
+    ] = "",
     note: Note = "",
     idempotency_key: IdempotencyKey = "",
 ) -> DecisionOut:
@@ -369,9 +386,13 @@ async def get_reliability(
     """How often decisions proved right beside how sure they were said to be: a table by protocol, kind of agreement and model
     family, and bins for a plot. Counted from reviews; nothing is refitted.
     """
-    table = await (await call.moot.recall()).reliability()
+    memory = await call.moot.recall()
+    table = await memory.reliability()
     return ReliabilityOut(
-        groups=list(table.list_groups(protocol)), bins=list(table.list_bins(protocol))
+        groups=list(table.list_groups(protocol)),
+        bins=list(table.list_bins(protocol)),
+        forecasts=score_forecasts(await memory.list_forecast_cases()),
+        numbers=score_numbers(await memory.list_number_cases()),
     )
 
 

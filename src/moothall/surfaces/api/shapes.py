@@ -10,6 +10,7 @@ from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import Contribution
 from moothall.reports.decision import Movement, NoConfidence, WouldChange
 from moothall.scoring.depth import DepthTaken
+from moothall.scoring.estimates import ForecastEstimate, NumberEstimate
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
 from moothall.scoring.strength import ConfidenceBasis, Strength
@@ -190,6 +191,13 @@ class ResultOut(ApiModel):
         description="What would change it: more voices against it, the answer that comes next, an open point.",
     )
     no_confidence_note: str = Field(default="", description="The same in one sentence.")
+    number: NumberEstimate | None = Field(
+        default=None, description="The median of the blind estimates and their range (kind number)."
+    )
+    forecast: ForecastEstimate | None = Field(
+        default=None,
+        description="The chance that it happens, by the blind forecasts (kind forecast).",
+    )
     consensus_type: str
     spared: int = Field(
         default=0,

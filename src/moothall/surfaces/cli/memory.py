@@ -408,7 +408,8 @@ breakers = Command(
 
 
 def show_reliability(result: ReliabilityOut) -> Iterator[str]:
-    if not result.groups:
+    yield from _show_estimates(result)
+    if not result.groups and not (result.forecasts or result.numbers):
         yield Note(
             "Nothing to compare yet: review decisions (`moot decisions review`) as success or failure."
         )
@@ -430,6 +431,17 @@ def show_reliability(result: ReliabilityOut) -> Iterator[str]:
         yield ""
         yield f"{'said':<11}{'share right, │ marks what was said':<{WIDTH + 2}}right of cases"
         yield from map(draw_bin, result.bins)
+
+
+def _show_estimates(result: ReliabilityOut) -> Iterator[str]:
+    """Say how forecasts and estimates of numbers did, by their own scores."""
+    forecasts, numbers = result.forecasts, result.numbers
+    if forecasts is not None:
+        scores = f"Brier {forecasts.brier:.3f}, log score {forecasts.log_score:.3f}"
+        yield f"forecasts: {forecasts.cases} reviewed, {scores}"
+    if numbers is not None:
+        share = f"{numbers.within} of {numbers.cases} within the range of the blind estimates"
+        yield f"numbers: {numbers.cases} reviewed, off by {numbers.error:.0%} (median), {share}"
 
 
 def draw_bin(each: ReliabilityBin) -> str:
