@@ -46,7 +46,7 @@ rm -rf "$2"
 """.format(settings=" ".join(f"-c {name}={value!r}" for name, value in SETTINGS.items()))
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Make the files of tests in memory where there is room: every entry of a ledger is synced, and a disk takes its time.
 
     What the tests kill is processes, never the machine: what a process has written stays.
@@ -60,6 +60,11 @@ def pytest_configure() -> None:
         # Some tests start programs that they have written.
         if found.f_bavail * found.f_frsize >= ROOM_NEEDED and not found.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
+    # The whole suite begins with tests that run commands: what runs them loads while tests are collected.
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" and config.args == config.getini("testpaths"):
+        from tests.acceptance.doors import start_warm_process
+
+        start_warm_process()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -164,9 +164,6 @@ class _Warm:
     """Runs commands in forks of one process that has loaded Moot; see warm.py."""
 
     def __init__(self) -> None:
-        # A name that no run had before: one that was killed leaves its socket.
-        self._run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}-{time.time_ns()}")
-        self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self._close)
         # Loading all of Moot is a minute's work on a busy machine, and no part of any command.
         end = time.monotonic() + STARTING_SECONDS
@@ -177,7 +174,7 @@ class _Warm:
 
     def _connect(self) -> bool:
         """Whether it is reached: all workers of a run have one, which the first of them starts and the last one's end ends."""
-        path = Path(tempfile.gettempdir()) / f"moot-warm-{self._run}"
+        path = _name_warm_socket()
         self._link = socket.socket(socket.AF_UNIX)
         self._link.settimeout(STARTING_SECONDS)
         try:
@@ -186,27 +183,14 @@ class _Warm:
             if self._link.recv(6) == b"ready\n":
                 return True
         except FileNotFoundError:
-            self._start(path)
+            start_warm_process()
         except ConnectionError:
             # Another worker is about to start it, or it could not load.
-            if self._process is not None and self._process.poll():
+            if any(process.poll() for process in _STARTED):
                 path.unlink()
                 raise
         self._link.close()
         return False
-
-    def _start(self, path: Path) -> None:
-        with socket.socket(socket.AF_UNIX) as door:
-            try:
-                door.bind(str(path))
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE:
-                    raise
-                return
-            door.listen()
-            environ = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
-            words = [sys.executable, str(Path(__file__).with_name("warm.py")), str(door.fileno())]
-            self._process = subprocess.Popen(words, env=environ, pass_fds=[door.fileno()])
 
     def run(
         self,
@@ -270,13 +254,39 @@ class _Warm:
     def _close(self) -> None:
         self._link.close()
         # Other workers may still need it.
-        if self._process is not None and "PYTEST_XDIST_TESTRUNUID" not in os.environ:
-            self._process.wait(timeout=DEADLINE)
+        if "PYTEST_XDIST_TESTRUNUID" not in os.environ:
+            for process in _STARTED:
+                process.wait(timeout=DEADLINE)
 
 
 @cache
 def _warm() -> _Warm:
     return _Warm()
+
+
+@cache
+def _name_warm_socket() -> Path:
+    """A name that no run had before: one that was killed leaves its socket."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid()}-{time.time_ns()}")
+    return Path(tempfile.gettempdir()) / f"moot-warm-{run}"
+
+
+_STARTED: list["subprocess.Popen[bytes]"] = []
+
+
+def start_warm_process() -> None:
+    """Start the process that runs commands, unless another worker has begun to."""
+    with socket.socket(socket.AF_UNIX) as door:
+        try:
+            door.bind(str(_name_warm_socket()))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            return
+        door.listen()
+        environ = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
+        words = [sys.executable, str(Path(__file__).with_name("warm.py")), str(door.fileno())]
+        _STARTED.append(subprocess.Popen(words, env=environ, pass_fds=[door.fileno()]))
 
 
 def _checked(words: Sequence[str], done: Done, code: int | None) -> Done:

@@ -29,10 +29,13 @@ from pathlib import Path
 import moothall
 from moothall.app.panels import index_presets
 from moothall.app.plugins import load_kinds, load_plugins
+from moothall.domain.safe_text import LatePattern
 from moothall.features.demos.shipped import list_demos
 from moothall.participants.semantic_similarity import encode_texts
-from moothall.surfaces.api.methods import add_other_methods
+from moothall.surfaces.api.method import ApiModel
+from moothall.surfaces.api.methods import TABLE, add_other_methods
 from moothall.surfaces.cli.main import LazyCommand, main
+from moothall.surfaces.rpc import build_document
 
 # Before the first fork: what is loaded here is loaded once.
 for command in main.commands.values():
@@ -47,13 +50,26 @@ LIBRARIES = (
     "pydantic_ai.models.openai",
     "uvicorn",
 )
+PLANNED = ("--panel", "duo", "--model", "mailbox", "--no-check", "--dry-run")
 USED_FIRST = (
     *(["demo", demo.name, "--pace", "fast", "--session", demo.name] for demo in list_demos("en")),
     ["demo", "debate", "--pace", "fast", "--language", "zh"],
     ["list"],
+    ["list", "--json"],
     ["show", "debate"],
     ["show", "debate", "--json"],
     ["export", "debate", "html"],
+    ["export", "debate", "minutes"],
+    ["run", "Do we keep PostgreSQL or move to SQLite?", *PLANNED],
+    ["run", "Do we ship on Friday?", *PLANNED, "--protocol", "debate", "--json"],
+    ["run", "How many people will come?", *PLANNED, "--protocol", "consensus", "--json"],
+    ["run", "要在周五发布吗？", *PLANNED, "--language", "zh", "--json"],
+    ["swarm", "How do we double the users?", "--model", "mailbox", "--no-check", "--dry-run"],
+    ["decisions", "record", "ada", "Which cache?", "LRU", "--confidence", "0.8"],
+    ["decisions", "search", "cache"],
+    ["decisions"],
+    ["trust"],
+    ["verify"],
 )
 for library in LIBRARIES:
     importlib.import_module(library)
@@ -72,6 +88,15 @@ with (
         except SystemExit as end:
             if end.code != 0:
                 raise RuntimeError(f"{words} ends with {end.code}") from end
+# What a process builds when it first uses it, it would build again in each test: patterns, and the forms of calls.
+for found in gc.get_objects():
+    if type(found) is LatePattern:
+        assert found.pattern
+shapes = [ApiModel]
+for shape in shapes:
+    shape.model_rebuild()
+    shapes += shape.__subclasses__()
+build_document(TABLE)
 # A thread that lives on would hold what no fork could let go.
 for thread in threading.enumerate():
     if thread is not threading.current_thread():
@@ -84,7 +109,7 @@ gc.freeze()
 
 def answer_callers(door: socket.socket) -> None:
     """Serve whoever connects, until the last has gone."""
-    path, callers = door.getsockname(), 0
+    path, callers, parent = door.getsockname(), 0, os.getppid()
     door.settimeout(0.2)
     try:
         while True:
@@ -102,6 +127,9 @@ def answer_callers(door: socket.socket) -> None:
                 callers -= 1
                 if not callers:
                     return
+            # Whoever started it before it was needed has ended without a call.
+            if not callers and os.getppid() != parent:
+                return
     finally:
         Path(path).unlink()
         door.close()
