@@ -8,7 +8,8 @@ hosted CI say: GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_REF and G
 comment.
 
 Exit codes: without --require 0 if the review could be held; with it 0 as required, 6 otherwise, 4 without a verdict, 3 while it
-waits. 1 if the forge or a provider failed, 2 if the call was wrong.
+waits. 1 if the forge or a provider failed, 2 if the call was wrong. A range that changes nothing ends with 0. A token that may not
+write, as that of a fork's pull request, is no failure: the review is printed, and stands in the summary of the job.
 """
 
 import argparse
@@ -32,6 +33,8 @@ PAGE = 100
 AUTHOR = "author"
 """The seat of who wrote the change."""
 WAITS = 3
+FORBIDDEN = (401, 403, 404)
+"""How a forge answers a token that may only read."""
 ADVISED = (0, WAITS, 4)
 """How `moot review` ends where it could be held."""
 
@@ -151,6 +154,24 @@ def invite_author(session: str, server: str) -> str:
     return f"The author, or an agent of theirs, can answer these findings within a day: `{line}` (works once).\n\n"
 
 
+def changes_nothing(span: str) -> bool:
+    """Whether a range of commits has no change; what git cannot read is left to `moot review`, which says why."""
+    command = ["git", "diff", "--quiet", "--end-of-options", span, "--"]
+    try:
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603
+    except OSError:
+        return False
+
+
+def print_review(body: str) -> None:
+    """Print the review, and add it to the summary of the job where there is one."""
+    print(body)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(f"{body}\n")
+
+
 def find_pull(given: int | None, ref: str) -> int | None:
     match = re.fullmatch(r"refs/pull/(\d+)/\w+", ref)
     return given if given is not None else int(match[1]) if match else None
@@ -174,6 +195,11 @@ def main() -> int:
         help="the verdict without which the job fails: approve",
     )
     parser.add_argument(
+        "--require-worth",
+        choices=("strong", "fair", "weak", "any"),
+        help="what the verdict must be worth with --require; default: fair",
+    )
+    parser.add_argument(
         "--sarif", default="moot-review.sarif", help="where the findings are written"
     )
     parser.add_argument(
@@ -195,8 +221,15 @@ def main() -> int:
     given = parser.parse_args()
     if (given.span is None) == (given.diff is None):
         parser.error("give one of --range and --diff")
+    if given.span is not None and changes_nothing(given.span):
+        print(
+            f"review.py: {given.span} changes nothing; there is nothing to review", file=sys.stderr
+        )
+        return 0
     words = ["--range", given.span] if given.diff is None else ["--diff", given.diff]
     require = [word for choice in given.require for word in ("--require", choice)]
+    if given.require_worth:
+        require += ["--require-worth", given.require_worth]
     # What an earlier run wrote there is not of this one.
     Path(given.sarif).unlink(missing_ok=True)
     pull = find_pull(given.pull, os.environ.get("GITHUB_REF", ""))
@@ -232,6 +265,10 @@ def main() -> int:
             forge.upload_sarif(
                 text, os.environ.get("GITHUB_SHA", ""), os.environ.get("GITHUB_REF", "")
             )
+    except urllib.error.HTTPError as cause:
+        print(f"review.py: the forge did not take the review: {cause}", file=sys.stderr)
+        print_review(body)
+        failed = int(cause.code not in FORBIDDEN)
     except (urllib.error.URLError, OSError, ValueError) as cause:
         print(
             f"review.py: the forge did not take the review: {cause}; the findings are in {given.sarif}",

@@ -35,6 +35,7 @@ class StandIn(ThreadingHTTPServer):
         self.comments[3]["body"] = "<!-- moot-review -->\nApproved, trust me."
         self.uploads: list[dict[str, Any]] = []
         self.is_down = False
+        self.is_forbidden = False
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -68,6 +69,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, body: object) -> None:
         raw = json.dumps(body).encode()
+        if self.server.is_forbidden:
+            status = 403
         self.send_response(503 if self.server.is_down else status)
         self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
@@ -160,6 +163,41 @@ def test_a_forge_that_is_down_does_not_open_the_gate(tmp_path: Path, forge: Stan
     assert "the forge did not take the review: HTTP Error 503" in done.stderr
     assert "Traceback" not in done.stderr
     assert _run(tmp_path, forge, findings=[FINDING]).returncode == 1
+
+
+def test_a_token_that_may_only_read_fails_no_contribution(tmp_path: Path, forge: StandIn) -> None:
+    """G-6: of a fork: the review stands in the log, advice ends with 0, and a gate decides as elsewhere."""
+    forge.is_forbidden = True
+    done = _run(tmp_path, forge, findings=[FINDING])
+    assert done.returncode == 0, done.stderr
+    assert "HTTP Error 403" in done.stderr
+    assert "**F1 src/app.py:12** · critical" in done.stdout
+    assert _run(tmp_path, forge, "--require", "approve", findings=[FINDING]).returncode == 6
+    assert _run(tmp_path, forge, "--require", "approve", findings=[]).returncode == 0
+
+
+def test_a_range_without_changes_passes_and_comments_nothing(
+    tmp_path: Path, forge: StandIn
+) -> None:
+    """G-6: there is nothing to stop; a range that git does not know is still an error."""
+    environ = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ.get("PATH", "")}
+    for words in (
+        ["init", "-q"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "1"],
+    ):
+        subprocess.run(["git", *words], cwd=tmp_path, env=environ, check=True)
+    for span, code in (("HEAD..HEAD", 0), ("HEAD..nothing", 2)):
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), "--range", span, "--require", "approve"],
+            cwd=tmp_path,
+            env={**environ, "HOME": str(tmp_path), "MOOT": str(MOOT), "MOOT_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == code, done.stderr
+    assert len(forge.comments) == 130
 
 
 def test_the_comment_holds_a_code_by_which_the_author_answers(

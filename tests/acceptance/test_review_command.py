@@ -89,7 +89,12 @@ def test_a_change_is_reviewed_gated_and_written_for_others(cli: Cli) -> None:
         sarif["runs"][0]["results"]
         == json.loads(cli("export", "s", "sarif").out)["runs"][0]["results"]
     )
-    cli("review", "--diff", "change.diff", *_seat(cli, a=NONE), "--require", "approve")
+    one = ["--diff", "change.diff", *_seat(cli, a=NONE), "--require", "approve"]
+    done = cli("review", *one, code=6)
+    # One voice alone is no approval of a board.
+    assert "approve · weak (one voice" in done.err.splitlines()[-1]
+    passed = cli("review", *one, "--require-worth", "weak")
+    assert passed.err.splitlines()[-1].startswith("As required: approve · weak (one voice")
 
 
 def test_a_review_waits_for_an_outside_reviewer_and_goes_on(cli: Cli) -> None:
@@ -178,7 +183,7 @@ def _raise_in_ci(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_gate_does_not_approve_what_one_of_four_found_in_a_workflow(cli: Cli) -> None:
-    """G-1: nobody disputes it, so it stands; in SARIF it has its path."""
+    """G-1, G-6: the others are unsure, so it is neither upheld nor dropped: no verdict, and no SARIF that closes alerts."""
     (cli.cwd / "ci.diff").write_text(CI_DIFF, encoding="utf-8")
     unsure = {"stands": [{"finding": 1, "stand": "unsure"}]}
     said = [
@@ -194,6 +199,14 @@ def test_a_gate_does_not_approve_what_one_of_four_found_in_a_workflow(cli: Cli) 
     path = write_script(cli.cwd / "ci.toml", script)
     seats = [word for seat in "abcd" for word in ("--seat", f"{seat}={path}")]
     words = ["--diff", "ci.diff", *seats, "--sarif", "ci.sarif", "--require", "approve"]
+    done = cli("review", *words, code=4)
+    assert f"F1 {CI_FILE}:5 · critical · other · disputed" in done.out
+    assert "Not decided: disputed" in done.err
+    assert not (cli.cwd / "ci.sarif").exists()
+    # One more who confirms it, and it stands.
+    confirms = {"stands": [{"finding": 1, "stand": "confirm"}]}
+    script["b"] = {"inspect": [NONE], "check": [confirms]}
+    write_script(cli.cwd / "ci.toml", script)
     done = cli("review", *words, code=6)
     assert f"F1 {CI_FILE}:5 · critical · other · upheld" in done.out
     assert done.err.splitlines()[-1].startswith("Not as required: decided was “request changes”")

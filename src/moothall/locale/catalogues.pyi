@@ -626,6 +626,7 @@ class RequirementText(Texts):
     undecided: str
     uncertain: str
     open: str
+    doubtful: str
 
 REQUIREMENT: Catalogue[RequirementText]
 

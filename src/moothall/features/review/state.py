@@ -138,7 +138,7 @@ class Review(ProtocolState):
         lead = self._count_lead(finding)
         if not finding.is_quoted:
             return "unquoted"
-        if lead == 0:
+        if lead == 0 or self._is_lone(finding):
             return "open"
         return "upheld" if lead > 0 else "dropped"
 
@@ -150,6 +150,11 @@ class Review(ProtocolState):
         """How many more seats confirm a finding than dispute it."""
         words = [each.stand for each in self._list_stands(finding)]
         return words.count("confirm") - words.count("dispute")
+
+    def _is_lone(self, finding: facts.MergedFinding) -> bool:
+        """Whether one seat alone holds a finding, and those who looked at it as well cannot tell: it is neither upheld nor dropped."""
+        words = [each.stand for each in self._list_stands(finding)]
+        return words.count("confirm") == 1 and words.count("unsure") > 1
 
     def blocks(self, severity: facts.Severity) -> bool:
         """Whether a finding of this severity asks for changes."""

@@ -56,7 +56,12 @@ from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.main import LazyGroup, guess_language
 from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
 from moothall.surfaces.cli.output import CommandResult
-from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
+from moothall.surfaces.cli.requirement import (
+    Requirement,
+    check_required,
+    judge_decision,
+    require_option,
+)
 from moothall.surfaces.cli.terminal_session import build_plan_result
 
 MAX_SPEECH_LENGTH: Final = 50_000
@@ -329,7 +334,7 @@ def _read_text(file: Any, what: str) -> str:
 @dir_option
 @output.json_option
 def relay(
-    name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: Path, as_json: bool
+    name: str, roles: tuple[str, ...], required: Requirement, folder: Path, as_json: bool
 ) -> None:
     """Run the whole conference unattended, until its minutes are written.
 

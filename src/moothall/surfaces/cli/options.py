@@ -26,7 +26,12 @@ from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.arguments import QUESTIONS, Duration, LanguageChoice
 from moothall.surfaces.cli.main import guess_language
-from moothall.surfaces.cli.requirement import check_required, require_option
+from moothall.surfaces.cli.requirement import (
+    NO_REQUIREMENT,
+    Requirement,
+    check_required,
+    require_option,
+)
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -97,8 +102,8 @@ class HoldOptions:
     as_json: bool
     quiet: bool = False
     """Whether only the answer is printed."""
-    required: tuple[str, ...] = ()
-    """The choices of which one must be decided; empty: any may be."""
+    required: Requirement = NO_REQUIREMENT
+    """What must be decided; empty: anything may be."""
 
 
 _HOLD_REFUSALS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -137,7 +142,7 @@ def session_options(opener: Opener) -> Decorator:
                 values.pop("wait"),
                 values.pop("dry_run"),
             )
-            required: tuple[str, ...] = values.pop("required")
+            required: Requirement = values.pop("required")
             quiet: bool = values.pop("quiet")
             try:
                 taken = {name: values.pop(name) for name in table}

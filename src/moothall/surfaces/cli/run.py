@@ -36,7 +36,12 @@ from moothall.surfaces.cli.options import (
     wait_option,
 )
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
+from moothall.surfaces.cli.requirement import (
+    Requirement,
+    check_required,
+    judge_decision,
+    require_option,
+)
 from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys, open_and_hold
 
 
@@ -182,7 +187,7 @@ def resume(
     wait: float | None,
     runs: Path | None,
     swaps: tuple[str, ...],
-    required: tuple[str, ...],
+    required: Requirement,
     no_check: bool,
     quiet: bool,
     as_json: bool,
@@ -220,7 +225,7 @@ def resume(
 @wait_option
 @require_option
 @output.json_option
-def again(*, session: str, wait: float | None, required: tuple[str, ...], as_json: bool) -> None:
+def again(*, session: str, wait: float | None, required: Requirement, as_json: bool) -> None:
     """Ask the question of SESSION again: the same seats, options and files, nobody knows the former answer.
 
     Made for cron and timers: it prints something only where the answer is another than the last one, and ends with 6 then; with

@@ -8,7 +8,12 @@ from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
+from moothall.surfaces.cli.requirement import (
+    Requirement,
+    check_required,
+    judge_decision,
+    require_option,
+)
 
 
 @click.command()
@@ -21,7 +26,7 @@ from moothall.surfaces.cli.requirement import check_required, judge_decision, re
 )
 @require_option
 @output.json_option
-def show(session: str, as_report: bool, required: tuple[str, ...], as_json: bool) -> None:
+def show(session: str, as_report: bool, required: Requirement, as_json: bool) -> None:
     """Show a session: its decision and the whole record behind it.
 
     \b

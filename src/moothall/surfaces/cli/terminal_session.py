@@ -50,7 +50,13 @@ from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.requirement import check_gate_seats, check_required, judge_decision
+from moothall.surfaces.cli.requirement import (
+    NO_REQUIREMENT,
+    Requirement,
+    check_gate_seats,
+    check_required,
+    judge_decision,
+)
 
 _MODEL_KINDS: Final = frozenset({ACP, ADDRESS, COMMAND, EMBEDDED, MODEL})
 """The kinds of seats that a model fills, also within an agent."""
@@ -68,7 +74,7 @@ class TerminalSession(PersonScreen):
         session: str = "",
         *,
         runs: Path | None = None,
-        required: tuple[str, ...] = (),
+        required: Requirement = NO_REQUIREMENT,
         is_quiet: bool = False,
     ) -> None:
         super().__init__(session)
