@@ -267,6 +267,10 @@ def test_callers_read_and_give_the_frame(wire: ApiModel) -> None:
         "kind": "choice",
         "answers": ["Postgres", "document database"],
         "madeBy": "moot",
+        "added": [],
+        "assumes": "",
+        "criteria": [],
+        "model": "",
     }
     free = wire.open("ada", "bob", topic=CLINIC, frame="off")
     assert wire.read(free).get("frame") is None
@@ -306,7 +310,8 @@ def test_a_person_at_the_terminal_sees_the_answers_and_may_change_them(
     [
         (CLINIC, {}, False),
         (CLINIC, {"chance": True}, True),
-        ("Will Postgres be in use by May?", {}, True),
+        # The chance that people read is that of the event.
+        ("Will Postgres be in use by May?", {}, False),
         ("How should a small clinic keep its records?", {}, False),
         ("How should a small clinic keep its records?", {"chance": True}, True),
         ("Records", {"kind": "open", "chance": True}, False),
@@ -321,3 +326,4 @@ def test_the_kind_of_question_says_whether_people_read_a_chance(
     decision = hold(tmp_path, "debate", speak(lambda _: {"choice": chosen}), topic, **options)
     assert decision.confidence is not None
     assert decision.chance_hidden is not is_shown
+    assert (decision.forecast is not None) is topic.startswith("Will")
