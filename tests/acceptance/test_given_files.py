@@ -171,7 +171,6 @@ def test_standard_input_and_pdfs_are_read_and_relative_paths_are_names(
     [
         ("none.md", "cannot be read: No such file"),
         ("picture.bin", "not a text file, a PDF or a picture"),
-        ("latin.txt", "not a text file in UTF-8"),
         ("large.txt", "too large"),
         ("empty.txt", "is empty"),
         ("broken.pdf", "cannot be read as a PDF"),

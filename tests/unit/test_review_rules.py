@@ -280,7 +280,7 @@ def test_findings_are_raised_blind_and_merged_by_place_and_meaning() -> None:
         QUERY,
         severity="major",
         line=10,
-        claim="SQL injection through the name.",
+        claim="The name changes the SQL query: injection.",
         evidence=f"+{QUERY.evidence}",
     )
     other = replace(

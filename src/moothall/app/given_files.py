@@ -9,6 +9,7 @@ import re
 import stat
 import sys
 from base64 import b64encode
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -29,6 +30,7 @@ MAX_PDF_BYTES: Final = 50_000_000
 MAX_LEFT_OUT: Final = 50
 FETCH_SECONDS: Final = 30.0
 
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _IGNORED: Final = frozenset({"node_modules", "__pycache__", "venv"})
 """Folders that hold what others wrote, or what a program made. Hidden ones are left out as well."""
 
@@ -101,7 +103,8 @@ def _name_path(path: Path) -> str:
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
-def _read_path(path: Path, name: str) -> ContextFile:
+def read_raw(path: Path) -> bytes:
+    """Return what a regular file holds; raises BadSetting for anything else, and for one that is far too large."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -111,10 +114,13 @@ def _read_path(path: Path, name: str) -> ContextFile:
             )
         if status.st_size > MAX_PDF_BYTES:
             raise BadSetting(f"{path} is too large: {status.st_size} bytes")
-        raw = path.read_bytes()
+        return path.read_bytes()
     except (OSError, ValueError) as cause:
         raise BadSetting(f"{path} cannot be read: {getattr(cause, 'strerror', cause)}") from cause
-    return build_given_file(str(path), name, raw)
+
+
+def _read_path(path: Path, name: str) -> ContextFile:
+    return build_given_file(str(path), name, read_raw(path))
 
 
 def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
@@ -125,19 +131,42 @@ def build_given_file(label: str, name: str, raw: bytes) -> ContextFile:
         return ContextFile(
             name=name, text=extract_pdf(label, raw), original=sha256(raw).hexdigest()
         )
-    if b"\0" in raw[:MAX_BYTES]:
-        raise BadSetting(f"{label} is not a text file, a PDF or a picture (PNG, JPEG, GIF, WebP)")
     if len(raw) > MAX_BYTES:
         raise BadSetting(
             f"{label} is too large; at most {MAX_FILE_LENGTH} characters of a file are taken"
         )
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError as cause:
-        raise BadSetting(f"{label} is not a text file in UTF-8") from cause
+    text = decode_text(label, raw)
     if not text.strip():
         raise BadSetting(f"{label} is empty: there is nothing to read")
     return ContextFile(name=name, text=text)
+
+
+def decode_text(label: str, raw: bytes) -> str:
+    """Return a text in UTF-8, in UTF-16 with its mark, or in Windows-1252 (which Latin-1 is a part of); of a diff over files of several
+    encodings each line counts by itself. Raises BadSetting for what is no text."""
+    if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        try:
+            return raw.decode("utf-16")
+        except UnicodeDecodeError as cause:
+            raise BadSetting(f"{label} is not a text file in UTF-16, which it begins as") from cause
+    raw = raw.removeprefix(BOM_UTF8)
+    try:
+        text = raw.decode()
+        is_text = "\0" not in text
+    except UnicodeDecodeError:
+        text = "".join(map(_decode_line, raw.splitlines(keepends=True)))
+        # No text has these letters; bytes of a program have.
+        is_text = not _CONTROL.search(text)
+    if not is_text:
+        raise BadSetting(f"{label} is not a text file, a PDF or a picture (PNG, JPEG, GIF, WebP)")
+    return text
+
+
+def _decode_line(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
 
 
 def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:

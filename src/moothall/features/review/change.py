@@ -19,6 +19,35 @@ _PART: Final = re.compile(r'diff --(?:git|cc|combined) (?:.* (?="?b/))?(?P<name>
 _NAMED: Final = re.compile(r'(?:--- |\+\+\+ )(?P<name>"(?:[^"\\]|\\.)*"|[^\t]+)')
 _NOWHERE: Final = "/dev/null"
 _BINARY: Final = "GIT binary patch"
+_MODE: Final = re.compile(r"(?:old|new) mode |new file mode (?!100644)|rename (?:from|to) ")
+"""What git says of a file beside its lines, and a reviewer has to see: that it can be run now, is a link, or had another name."""
+LEFT_OUT: Final = "left out by rule: "
+"""Begins the line that stands in a change for a file that nobody reviews."""
+_LOCK_FILES: Final = frozenset(
+    (
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "bun.lock",
+        "poetry.lock",
+        "uv.lock",
+        "pdm.lock",
+        "Pipfile.lock",
+        "Cargo.lock",
+        "Gemfile.lock",
+        "composer.lock",
+        "go.sum",
+        "flake.lock",
+        "mix.lock",
+        "packages.lock.json",
+        "gradle.lockfile",
+    )
+)
+_GENERATED: Final = re.compile(
+    r".*(?:\.min\.(?:js|css)|\.(?:js|css)\.map|_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart)"
+)
+_SECTION: Final = re.compile(r"^diff --git ", re.MULTILINE)
 _BEGINS: Final = re.compile(r"(?:diff |--- |Index: |(?:From|commit) [0-9a-f]{40}\b)")
 
 
@@ -96,6 +125,7 @@ def parse_diff(text: str) -> tuple[ChangedFile, ...]:
     files: dict[str, list[ChangedLine]] = {}
     heads: dict[str, list[ChangedLine]] = {}
     names, part = ["", ""], ""
+    modes: list[ChangedLine] = []
     old = new = number = 0
     is_hunk = False
     for line in split_lines(text):
@@ -109,7 +139,7 @@ def parse_diff(text: str) -> tuple[ChangedFile, ...]:
                 int(hunk["new"]),
                 True,
             )
-            heads.pop(part, None)
+            modes = [each for each in heads.pop(part, ()) if _MODE.match(each.text)]
         elif old <= 0 and new <= 0 and (named := _NAMED.match(line)):
             names[line.startswith("+++")], is_hunk = _read_name(named["name"]), False
         # Whoever writes a diff by hand counts its lines wrong: what goes on with marks belongs to the hunk.
@@ -119,13 +149,57 @@ def parse_diff(text: str) -> tuple[ChangedFile, ...]:
                 continue
             # A removed line has the place of the line that follows it.
             name = (names[0] if names[1] in {"", _NOWHERE} else names[1]) or "?"
-            files.setdefault(name, []).append(ChangedLine(max(1, number), mark, line[1:]))
+            if name not in files:
+                files[name] = modes
+            files[name].append(ChangedLine(max(1, number), mark, line[1:]))
             old, new, number = old - (mark != "+"), new - (mark != "-"), number + (mark != "-")
         elif not line.startswith("\\"):
             is_hunk, head = False, heads.get(part, [])
             if line and not (head and head[-1].text == _BINARY):
                 head.append(ChangedLine(len(head) + 1, " ", line))
     return tuple(ChangedFile(name, tuple(lines)) for name, lines in {**heads, **files}.items())
+
+
+def explain_left_out(name: str) -> str:
+    """Why a file of a change is not reviewed, by its name: a lock file, or generated code; empty for all others."""
+    last = name.rpartition("/")[2]
+    if last in _LOCK_FILES:
+        return "a lock file"
+    return "generated code" if _GENERATED.fullmatch(last) else ""
+
+
+def leave_out_by_rule(diff: str) -> str:
+    """Return a diff with one line in place of what is in lock files and generated code; as it is where it has nothing else.
+
+    That line says how many lines were added and removed, so that reviewers and readers know what nobody looked at.
+    """
+    starts = [match.start() for match in _SECTION.finditer(diff)]
+    sections: list[str] = []
+    is_left = False
+    for start, end in zip(starts, [*starts[1:], len(diff)], strict=True):
+        section = diff[start:end]
+        head = section.partition("\n")[0]
+        name = _PART.match(head)
+        why = explain_left_out(_read_name(name["name"])) if name else ""
+        is_left = is_left or not why
+        if why:
+            added = len(re.findall(r"^\+(?!\+\+ )", section, re.MULTILINE))
+            removed = len(re.findall(r"^-(?!-- )", section, re.MULTILINE))
+            section = f"{head}\n{LEFT_OUT}{why}, +{added} −{removed} lines\n"
+        sections.append(section)
+    if not starts or not is_left:
+        return diff
+    return "".join((diff[: starts[0]], *sections))
+
+
+def list_left_out(context: tuple[ContextFile, ...]) -> list[str]:
+    """The files of a change that nobody reviews, each with the reason."""
+    left_out: list[str] = []
+    for file in read_change(context):
+        first = file.lines[0].text
+        if len(file.lines) == 1 and first.startswith(LEFT_OUT):
+            left_out.append(f"{file.name} ({first.removeprefix(LEFT_OUT)})")
+    return left_out
 
 
 def _read_name(word: str) -> str:

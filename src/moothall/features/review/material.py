@@ -2,11 +2,17 @@
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
-from moothall.app.given_files import STDIN, read_given_files
-from moothall.features.review.change import is_diff, split_parts
+from moothall.app.given_files import STDIN, decode_text, read_given_files, read_raw, read_stdin
+from moothall.domain.topic import MAX_FILE_LENGTH
+from moothall.features.review.change import (
+    is_diff,
+    leave_out_by_rule,
+    list_left_out,
+    split_parts,
+)
 from moothall.features.review.facts import ReviewOpened
 from moothall.features.review.prompts import describe_change
 from moothall.plugins import (
@@ -32,23 +38,40 @@ def read_reviewed(
             "give one thing to review: files, - for a diff on standard input, --diff FILE, or --range A..B"
         )
     if span is not None:
-        return [_check_diff(ContextFile(name=DIFF_NAME, text=_read_range(span)), f"--range {span}")]
+        return [_check_diff(_read_range(span), f"--range {span}")]
     if diff is not None or STDIN in sources:
         if len(sources) > 1:
             raise BadSetting("- is a diff on standard input; files are reviewed without it")
-        [file] = read_given_files([STDIN if diff is None else diff], environ).files
-        return [
-            _check_diff(replace(file, name=DIFF_NAME), "standard input" if diff is None else diff)
-        ]
+        return [_check_diff(_read_diff(diff, environ), diff or "standard input")]
     return read_given_files(sources, environ).files
 
 
-def _check_diff(file: ContextFile, label: str) -> ContextFile:
-    if not is_diff(file.text):
+def _read_diff(diff: str | None, environ: Mapping[str, str]) -> str:
+    """Return a diff from a file or from standard input; a long one is cut to what is reviewed before its length counts."""
+    if diff is None:
+        raw = read_stdin()
+    elif diff == STDIN or "://" in diff:
+        [file] = read_given_files([diff], environ).files
+        return file.text
+    else:
+        raw = read_raw(Path(diff))
+    text = decode_text(diff or "standard input", raw)
+    if not text.strip():
+        raise BadSetting(f"{diff or 'standard input'} is empty: there is nothing to read")
+    return text
+
+
+def _check_diff(text: str, label: str) -> ContextFile:
+    text = leave_out_by_rule(text)
+    if len(text) > MAX_FILE_LENGTH:
+        raise BadSetting(
+            f"{label} is too large; at most {MAX_FILE_LENGTH} characters of a change are reviewed"
+        )
+    if not is_diff(text):
         raise BadSetting(
             f"{label} is not a diff with changed lines; expected what `git diff` writes"
         )
-    return file
+    return ContextFile(name=DIFF_NAME, text=text)
 
 
 def _read_range(span: str) -> str:
@@ -78,7 +101,7 @@ def _read_range(span: str) -> str:
         ) from cause
     if done.returncode:
         raise BadSetting(f"--range {span}: {one_line(done.stderr.decode(errors='replace'))}")
-    text = done.stdout.decode(errors="replace")
+    text = decode_text(f"--range {span}", done.stdout)
     if not text.strip():
         raise BadSetting(f"--range {span} changes nothing; there is nothing to review")
     return text
@@ -106,6 +129,8 @@ def describe_parts(opened: Opened) -> list[str]:
     names = {file.name for part in parts for file in part}
     lines = sum(len(file.lines) for part in parts for file in part)
     size = opened.settings.part_size
+    left_out = "; ".join(map(one_line, list_left_out(opened.subject.context)))
     return [
-        f"files: {len(names)}, lines: {lines}, parts: {len(parts)} (at most {size} characters of the change each)"
+        *([f"left out by rule: {left_out}"] if left_out else []),
+        f"files: {len(names)}, lines: {lines}, parts: {len(parts)} (at most {size} characters of the change each)",
     ]

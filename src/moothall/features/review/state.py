@@ -21,6 +21,8 @@ Doubt = Literal["unheard", "unread", "unplaced", "missing"]
 """Why a verdict could have been another: a reviewer did not read all of the change, a finding that may ask for changes could not be
 read, or its quoted lines stand nowhere, or words that are missing could have turned what became of one."""
 
+ALIKE_ON_A_LINE: Final = 0.2
+"""How alike the words of two findings are, on the same line and of one concern, that are one: one line may have two faults."""
 NEAR_LINES: Final = 2
 """How far apart two places may lie that are one."""
 _RANKS: Final = {severity: rank for rank, severity in enumerate(facts.SEVERITIES)}
@@ -281,15 +283,18 @@ def _measure_likeness(one: _PlacedFinding, group: Sequence[_PlacedFinding]) -> f
 
 
 def _is_same(one: _PlacedFinding, other: _PlacedFinding) -> bool:
-    """Whether two findings are about the same lines and the same fault: of one concern, or in like words."""
+    """Whether two findings are about the same lines and say the same of them, in like words; where they are on one line and of one
+    concern, in words that are less alike."""
     here, there = one.lines, other.lines
     is_near = here.first <= there.last + NEAR_LINES and there.first <= here.last + NEAR_LINES
     if here.file != there.file or not is_near or (one.place is None) != (other.place is None):
         return False
-    is_alike = one.raised.concern == other.raised.concern != "other"
-    if is_alike and max(here.first, there.first) <= min(here.last, there.last):
-        return True
-    return measure_by_words(one.raised.claim, [other.raised.claim])[0] >= ABOUT_ONE_SUBJECT
+    least = ABOUT_ONE_SUBJECT
+    is_one_concern = one.raised.concern == other.raised.concern != "other"
+    if is_one_concern and max(here.first, there.first) <= min(here.last, there.last):
+        least = ALIKE_ON_A_LINE
+    [likeness] = measure_by_words(one.raised.claim, [other.raised.claim])
+    return likeness >= least
 
 
 def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFinding:

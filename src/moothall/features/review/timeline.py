@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from moothall.domain.topic import join_replies
-from moothall.features.review.change import locate_evidence, read_change
+from moothall.features.review.change import list_left_out, locate_evidence, read_change
 from moothall.features.review.facts import (
     AUTHOR,
     ChangeInspected,
@@ -332,14 +332,16 @@ def _build_outcome(
         f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}"
         for part in range(1, len(state.parts) + 1)
     )
+    left_out = ", ".join(map(one_line, list_left_out(state.opened.subject.context)))
     rows = (
         (words.read_by, read),
+        (words.left_out, left_out),
         (words.ended_by, words.endings.get(closed.reason, closed.reason)),
     )
     return (
         blocks.Line(text, tone),
         *_build_doubts(state, closed.verdict, words),
-        blocks.Fields(rows),
+        blocks.build_fields(rows),
         *losses,
     )
 

@@ -54,6 +54,7 @@ class ReviewReportText(SharedReportText):
     unquoted: str
     unread: str
     no_sarif: str
+    left_out: str
     verdicts: Mapping[str, str]
     no_verdict: Mapping[str, str]
     doubts: Mapping[str, str]
