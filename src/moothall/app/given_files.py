@@ -119,6 +119,25 @@ def read_raw(path: Path) -> bytes:
         raise BadSetting(f"{path} cannot be read: {getattr(cause, 'strerror', cause)}") from cause
 
 
+def read_text(source: str, environ: Mapping[str, str]) -> str:
+    """Return one text of any length from a file, an address or, for `-`, standard input. Raises BadSetting."""
+    if "://" in source:
+        [file] = read_given_files([source], environ).files
+        return file.text
+    label = source
+    if source == STDIN:
+        label = "standard input"
+        if sys.stdin is None or sys.stdin.isatty():
+            raise BadSetting("- is standard input, and nothing is piped in: program | moot …")
+        raw = read_stdin()
+    else:
+        raw = read_raw(Path(source))
+    text = decode_text(label, raw)
+    if not text.strip():
+        raise BadSetting(f"{label} is empty: there is nothing to read")
+    return text
+
+
 def _read_path(path: Path, name: str) -> ContextFile:
     return build_given_file(str(path), name, read_raw(path))
 

@@ -17,7 +17,13 @@ from typing import Final, Literal
 from moothall.domain.cited_claims import cut_claim, find_differences
 from moothall.domain.given_search import split_lines
 from moothall.domain.ids import USER
-from moothall.domain.quoted_forms import blank_spans, find_blocks, list_block_forms, list_forms
+from moothall.domain.quoted_forms import (
+    blank_spans,
+    find_blocks,
+    list_block_forms,
+    list_change_forms,
+    list_forms,
+)
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late
 from moothall.domain.topic import ContextFile
@@ -370,6 +376,16 @@ def locate_quotation(words: str, file: ContextFile, line: int) -> int:
     if not _is_long_enough(words, is_cited=True):
         return at if fold_quotation(words) in _fold_lines(file.text) else 0
     return at
+
+
+def locate_changed_lines(words: str, file: ContextFile, line: int) -> tuple[int, int]:
+    """Return the line of a change at which quoted lines begin, nearest to a line first, and how many they are; 0 where they do not
+    stand in it. Fences, numbers and marks do not count."""
+    for form in list_change_forms(words):
+        at = locate_quotation(form, file, line)
+        if at:
+            return at, max(1, len(form.strip().splitlines()))
+    return 0, 0
 
 
 def list_cited_lines(text: str, files: tuple[ContextFile, ...]) -> list[tuple[str, int, int]]:

@@ -8,8 +8,7 @@ from itertools import chain
 from typing import Final
 
 from moothall.domain.given_search import split_lines
-from moothall.domain.quotations import locate_quotation
-from moothall.domain.quoted_forms import list_change_forms
+from moothall.domain.quotations import locate_changed_lines
 from moothall.plugins import ContextFile
 
 _HUNK: Final = re.compile(
@@ -44,9 +43,20 @@ _LOCK_FILES: Final = frozenset(
         "gradle.lockfile",
     )
 )
-_GENERATED: Final = re.compile(
-    r".*(?:\.min\.(?:js|css)|\.(?:js|css)\.map|_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart)"
+_GENERATED: Final = (
+    ".min.js",
+    ".min.css",
+    ".js.map",
+    ".css.map",
+    "_pb2.py",
+    "_pb2.pyi",
+    "_pb2_grpc.py",
+    ".pb.go",
+    ".pb.cc",
+    ".pb.h",
+    ".g.dart",
 )
+"""How the names of generated files end."""
 _SECTION: Final = re.compile(r"^diff --git ", re.MULTILINE)
 _BEGINS: Final = re.compile(r"(?:diff |--- |Index: |(?:From|commit) [0-9a-f]{40}\b)")
 
@@ -165,7 +175,7 @@ def explain_left_out(name: str) -> str:
     last = name.rpartition("/")[2]
     if last in _LOCK_FILES:
         return "a lock file"
-    return "generated code" if _GENERATED.fullmatch(last) else ""
+    return "generated code" if last.endswith(_GENERATED) else ""
 
 
 def leave_out_by_rule(diff: str) -> str:
@@ -174,6 +184,8 @@ def leave_out_by_rule(diff: str) -> str:
     That line says how many lines were added and removed, so that reviewers and readers know what nobody looked at.
     """
     starts = [match.start() for match in _SECTION.finditer(diff)]
+    if not starts:
+        return diff
     sections: list[str] = []
     is_left = False
     for start, end in zip(starts, [*starts[1:], len(diff)], strict=True):
@@ -187,7 +199,7 @@ def leave_out_by_rule(diff: str) -> str:
             removed = len(re.findall(r"^-(?!-- )", section, re.MULTILINE))
             section = f"{head}\n{LEFT_OUT}{why}, +{added} −{removed} lines\n"
         sections.append(section)
-    if not starts or not is_left:
+    if not is_left:
         return diff
     return "".join((diff[: starts[0]], *sections))
 
@@ -252,16 +264,15 @@ def locate_evidence(
     change: tuple[ChangedFile, ...], name: str, line: int, evidence: str
 ) -> QuotedPlace | None:
     """Return where quoted lines stand: in the named file, nearest to the named line; else in another. None if nowhere."""
-    forms = list_change_forms(evidence)
     for file in sorted(change, key=lambda each: each.name != name):
         text = ContextFile(name=file.name, text=_join_lines(file))
         near = next((at for at, each in enumerate(file.lines, 1) if each.number >= line), 1)
-        for said in forms:
-            if at := locate_quotation(said, text, near):
-                last = min(len(file.lines), at + max(0, len(said.strip().splitlines()) - 1))
-                # A diff of several commits may go back to lines further up.
-                first = file.lines[at - 1].number
-                return QuotedPlace(file.name, first, max(first, file.lines[last - 1].number))
+        at, count = locate_changed_lines(evidence, text, near)
+        if at:
+            last = min(len(file.lines), at + count - 1)
+            # A diff of several commits may go back to lines further up.
+            first = file.lines[at - 1].number
+            return QuotedPlace(file.name, first, max(first, file.lines[last - 1].number))
     return None
 
 

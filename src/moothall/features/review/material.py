@@ -2,11 +2,9 @@
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
-from moothall.app.given_files import STDIN, decode_text, read_given_files, read_raw, read_stdin
-from moothall.domain.topic import MAX_FILE_LENGTH
+from moothall.app.given_files import decode_text, read_given_files, read_text
 from moothall.features.review.change import (
     is_diff,
     leave_out_by_rule,
@@ -23,6 +21,7 @@ from moothall.plugins import (
     one_line,
 )
 
+STDIN: Final = "-"
 PANEL: Final = "reviewers"
 GIT_SECONDS: Final = 60.0
 DIFF_NAME: Final = "change.diff"
@@ -42,31 +41,13 @@ def read_reviewed(
     if diff is not None or STDIN in sources:
         if len(sources) > 1:
             raise BadSetting("- is a diff on standard input; files are reviewed without it")
-        return [_check_diff(_read_diff(diff, environ), diff or "standard input")]
+        text = read_text(diff or STDIN, environ)
+        return [_check_diff(text, diff or "standard input")]
     return read_given_files(sources, environ).files
-
-
-def _read_diff(diff: str | None, environ: Mapping[str, str]) -> str:
-    """Return a diff from a file or from standard input; a long one is cut to what is reviewed before its length counts."""
-    if diff is None:
-        raw = read_stdin()
-    elif diff == STDIN or "://" in diff:
-        [file] = read_given_files([diff], environ).files
-        return file.text
-    else:
-        raw = read_raw(Path(diff))
-    text = decode_text(diff or "standard input", raw)
-    if not text.strip():
-        raise BadSetting(f"{diff or 'standard input'} is empty: there is nothing to read")
-    return text
 
 
 def _check_diff(text: str, label: str) -> ContextFile:
     text = leave_out_by_rule(text)
-    if len(text) > MAX_FILE_LENGTH:
-        raise BadSetting(
-            f"{label} is too large; at most {MAX_FILE_LENGTH} characters of a change are reviewed"
-        )
     if not is_diff(text):
         raise BadSetting(
             f"{label} is not a diff with changed lines; expected what `git diff` writes"
