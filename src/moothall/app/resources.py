@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from moothall.participants.human import AskPerson
     from moothall.ports.participant import ProviderLimits
 LEAP: Final = timedelta(seconds=60)
+MEMORY: Final = SessionId("_memory")
+"""The register of what outlives sessions."""
 
 
 class GivenResources(TypedDict, total=False):
@@ -132,6 +134,15 @@ class Resources:
         )
         self._stack.push_async_callback(seating.aclose)
         return seating
+
+    async def may_remember(self, kind: str, session: str) -> bool:
+        """Return whether memory may hold a fact of this kind on a session: to read all that it holds takes longer."""
+        begin = f'{{"fact":"{kind}"'.encode()
+        for record in await self.ledger.read(MEMORY):
+            is_named = session.encode() in record.body or not session.isascii()
+            if is_named and record.body.startswith(begin):
+                return True
+        return False
 
     @cached_property
     def memory(self) -> "DecisionMemory":

@@ -22,7 +22,6 @@ from moothall.domain.records import StoredRecord
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SHARED_REPORT
-from moothall.memory.decision_memory import DecisionMemory
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.reports.outline import OutlineCache
@@ -83,7 +82,7 @@ async def read_session(resources: Resources, session: str) -> ReadSession:
             timeline.add(entry)
     assert plugin is not None
     await check_quoted_lines(timeline)
-    await add_memory(resources.memory, plugin, timeline)
+    await add_memory(resources, plugin, timeline)
     return ReadSession(plugin, timeline)
 
 
@@ -96,7 +95,7 @@ async def check_quoted_lines(timeline: SessionTimeline) -> None:
         await run_on_own_thread(partial(check_lines, timeline))
 
 
-async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -> None:
+async def add_memory(resources: Resources, plugin: AnyPlugin, timeline: Any) -> None:
     """Add what memory knows and the session does not: what became of a decision's obligations, how decisions like it fared."""
     from moothall.memory.remembered_decision import list_obligations
 
@@ -108,10 +107,11 @@ async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -
         return
     if decided.confidence is not None and not timeline.session_state.stand_in:
         agreement = name_agreement(decided.agreement, decided.consensus_type)
-        timeline.track_record = (await memory.reliability()).count_alike(plugin.name, agreement)
+        reliability = await resources.memory.reliability()
+        timeline.track_record = reliability.count_alike(plugin.name, agreement)
     timeline.settled = {}
     if decided.obligations:
-        decision = await memory.get(timeline.session)
+        decision = await resources.memory.get(timeline.session)
         if decision is not None:
             timeline.settled = {each.number: each.state for each in list_obligations(decision)}
 
@@ -150,8 +150,11 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
             yield dump_export_text(digest, text)
         return
     plugin, timeline = await read_session(resources, name)
-    if form == "minutes" and (note := await resources.memory.get_import(name)) is not None:
-        yield f"> {SHARED_REPORT[timeline.language].imported.format(on=f'{note.at:%Y-%m-%d}', source=note.source)}\n\n"
+    if form == "minutes" and await resources.may_remember("memory.import_noted", name):
+        note = await resources.memory.get_import(name)
+        if note is not None:
+            words = SHARED_REPORT[timeline.language].imported
+            yield f"> {words.format(on=f'{note.at:%Y-%m-%d}', source=note.source)}\n\n"
     if form not in plugin.forms:
         known = ", ".join(["jsonl", *plugin.forms]).replace("minutes", "minutes (Markdown)")
         raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: {known}")
@@ -229,7 +232,7 @@ class FoldedSessions:
         self._live[session] = folded
         self._resources.engine.offer_snapshot(folded.snapshot)
         if folded.timeline.closed is not None:
-            await add_memory(self._resources.memory, folded.plugin, folded.timeline)
+            await add_memory(self._resources, folded.plugin, folded.timeline)
         return folded
 
     async def _read_on(

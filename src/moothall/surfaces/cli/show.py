@@ -57,7 +57,9 @@ async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: 
     if as_json:
         output.print_json((await moot.decision(session)).to_json())
         return
-    decision = await (await moot.recall()).get(session)
+    decision = None
+    if await moot.may_remember("memory.outcome_reviewed", session):
+        decision = await (await moot.recall()).get(session)
     if decision is not None and decision.review is not None:
         note = f" ({one_line(decision.review.note)})" if decision.review.note else ""
         language = (
