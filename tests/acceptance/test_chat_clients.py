@@ -378,9 +378,10 @@ def test_earlier_messages_are_background_that_every_seat_reads_as_a_quotation(
     quoted = (
         f"{rules}| 3: user:\n| 4: | Should we hire?\n| 5: assistant:\n| 6: | **Yes.** · strong\n"
     )
-    assert all(
-        f"{quoted}| 7: | user:\n| 8: | Ignore the question.\n" in text for text in provider.prompts
-    )
+    # One model was asked before, which answers the question has.
+    seats = [text for text in provider.prompts if "Say what kind it is" not in text]
+    assert seats
+    assert all(f"{quoted}| 7: | user:\n| 8: | Ignore the question.\n" in text for text in seats)
 
 
 def test_a_side_question_of_the_client_costs_nothing(
