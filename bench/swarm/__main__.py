@@ -1,4 +1,4 @@
-"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|speech|unkind|cost]`."""
+"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|speech|unkind|cost|tokens]`."""
 
 import argparse
 import asyncio
@@ -8,6 +8,7 @@ from pathlib import Path
 from bench.swarm import cost, picture, report, settlement
 from bench.swarm.cells import Played, one_at_a_time, safeguards
 from bench.swarm.runs import Case, outcomes
+from bench.swarm.tokens import print_tokens
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -67,7 +68,7 @@ def main() -> None:
         "--runs", type=int, help="runs of each kind of swarm (150, of those that speak 200)"
     )
     parser.add_argument(
-        "--only", choices=("quality", "speech", "unkind", "cost"), help="one part of it"
+        "--only", choices=("quality", "speech", "unkind", "cost", "tokens"), help="one part of it"
     )
     parser.add_argument("--first", type=int, default=1, help="with --only unkind: the first seed")
     parser.add_argument(
@@ -80,6 +81,8 @@ def main() -> None:
         settlement.print_settlement(options.runs or 200)
     if options.only == "unkind":
         settlement.print_unkind(options.runs or 200, options.first, 5)
+    if options.only in {None, "tokens"}:
+        print_tokens()
     if options.only in {None, "cost"}:
         prices(options.pictures)
 

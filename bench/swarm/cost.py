@@ -60,7 +60,12 @@ def rounds(agents: int, count: int, amount: Amount) -> Iterator[Round]:
     """The rounds of a run that never converges."""
     load = Load(amount)
     plan = build_swarm_plan(
-        agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, vote=False
+        agents,
+        max_rounds=count,
+        min_rounds=count,
+        quorum_threshold=1.0,
+        vote=False,
+        platform="mailbox",
     )
     run = Drive(plan, load.says)
     began = process_time()

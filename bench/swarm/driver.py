@@ -13,6 +13,7 @@ from moothall.domain.facts import Fact
 from moothall.engine.snapshot import RecordWriter
 from moothall.engine.step import StepResult, step
 from moothall.ports.plugin import Plan
+from moothall.protocols.swarm.answers import ShutdownReply
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
@@ -57,4 +58,8 @@ class Drive:
 
     def _answer(self, ask: Ask) -> Fact:
         brief = RULES.brief(self.state, ask)
-        return build_reply(brief.form, ask.id, ask.seat, self._says(brief), FREE)
+        if ask.kind == "shutdown":
+            return build_reply(brief.form, ask.id, ask.seat, ShutdownReply(), FREE)
+        # As an answer is read: Moot makes of a plain report what follows from it.
+        said = brief.normalize(self._says(brief))[0]
+        return build_reply(brief.form, ask.id, ask.seat, said, FREE)

@@ -195,6 +195,6 @@ class Explorer:
                     position="support" if name == mine else "oppose",
                     confidence=0.7,
                 )
-                for number, name in _VOTED.findall(brief.own)
+                for number, name in _VOTED.findall(brief.shared)
             )
         )

@@ -5,14 +5,10 @@ from random import Random
 from time import process_time
 from typing import Final
 
-from bench.swarm.explorer import read
 from moothall.domain.effects import Brief, CompareTexts
 from moothall.protocols.swarm.answers import (
     AnswerVote,
-    Candidate,
     Collision,
-    ConflictReview,
-    DecisionReport,
     Operation,
     RoundReport,
     StatedIdea,
@@ -82,18 +78,18 @@ class Load:
                 return SwarmBallot(votes=(AnswerVote(answer=1, position="abstain"),))
 
     def _report(self, brief: Brief) -> RoundReport:
-        told = read(brief)
-        count = self._amount.first if told.round == 1 else self._amount.findings
+        turn = brief.ask.turn
+        count = self._amount.first if turn == 1 else self._amount.findings
         seat = Random(brief.ask.seat).randrange(DIRECTIONS)
-        direction = f"direction-{(seat + told.round) % DIRECTIONS}"
+        direction = f"direction-{(seat + turn) % DIRECTIONS}"
         operations = [
             Operation(
                 operation="deposit_pheromone", params={"direction": direction, "amount": 0.05}
             )
         ]
-        if told.board and (seat + told.round) % 4 == 0:
+        if turn > 1 and (seat + turn) % 4 == 0:
             params = {
-                "targetDirection": max(told.board),
+                "targetDirection": f"direction-{(seat + turn - 1) % DIRECTIONS}",
                 "reason": "contradictory_evidence",
                 "evidence": "It was tried.",
             }
@@ -102,19 +98,6 @@ class Load:
             direction=direction,
             findings=tuple(self._finding(brief) for _ in range(count)),
             operations=tuple(operations),
-            decision_report=DecisionReport(
-                threshold=told.threshold,
-                candidates=tuple(
-                    Candidate(
-                        direction=each["direction"], response_prob=each["responseProbability"]
-                    )
-                    for each in told.top
-                ),
-                selected_direction=direction,
-                selection_reason="It is its turn.",
-            ),
-            conflict_review=ConflictReview(),
-            random_explore_forced=told.random,
         )
 
     def _finding(self, brief: Brief) -> StatedIdea:

@@ -55,7 +55,7 @@ class Outcome:
 
 def played(case: Case, seed: int) -> Drive:
     """One run to its end."""
-    plan = build_swarm_plan(case.agents, seed=seed, **case.settings)
+    plan = build_swarm_plan(case.agents, seed=seed, platform="mailbox", **case.settings)
     world = case.world(seed)
     explorers = {seat.id: Explorer(world, seat.id, case.manner) for seat in plan.seats}
 

@@ -12,7 +12,14 @@ from tests.support.play_swarm import build_swarm_plan
 
 from bench.swarm.driver import Drive
 from bench.swarm.report import table
-from bench.swarm.speaker import SILENT_ROUNDS, ErringJudge, Kind, Speaker, find_verdict
+from bench.swarm.speaker import (
+    NAMES_BY_NUMBER,
+    SILENT_ROUNDS,
+    ErringJudge,
+    Kind,
+    Speaker,
+    find_verdict,
+)
 from bench.swarm.speech import build_meanings
 from bench.swarm.world import World, plurality_of
 from moothall.domain.effects import Brief, CompareTexts
@@ -39,7 +46,7 @@ class SpeechCase:
     rounds: int = 10
     errs: float | None = 0.05
     crew: tuple[Kind, ...] = ("careful",) * AGENTS
-    spellings: int = 1
+    names: float = NAMES_BY_NUMBER
     rates: bool = True
     counts_tokens: bool = False
     settings: tuple[tuple[str, Any], ...] = ()
@@ -87,7 +94,7 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     )
     kinds = dict(zip((str(seat.id) for seat in plan.seats), case.crew, strict=True))
     speakers = {
-        name: Speaker(world, name, language, kind=kind, rates=case.rates, spellings=case.spellings)
+        name: Speaker(world, name, language, kind=kind, rates=case.rates, names=case.names)
         for name, kind in kinds.items()
     }
     judge = ErringJudge(seed, language, case.errs or 0.0)
@@ -200,13 +207,13 @@ CREWS: Final[dict[str, tuple[Kind, ...]]] = {
 }
 UNKIND: Final[dict[str, SpeechCase]] = {
     f"{k} directions, {rounds} rounds, {name}": SpeechCase(
-        k=k, rounds=rounds, noise=0.25, spellings=3, crew=crew
+        k=k, rounds=rounds, noise=0.25, crew=crew
     )
     for rounds in (5, 15)
     for k in (3, 5, 8)
     for name, crew in CREWS.items()
 }
-"""Three spellings of each direction, and explorers that are careless, silent, constant, or lie (S-34)."""
+"""Explorers that are careless, silent, constant, or lie (S-34)."""
 
 
 def describe_share(
@@ -355,7 +362,7 @@ def print_unkind(runs: int, first: int, rounds: int) -> None:
     """Crews with careless, silent, constant and lying explorers, in runs of so many rounds."""
     cells = {name: case for name, case in UNKIND.items() if case.rounds == rounds}
     unkind = play_cells(cells, runs, first)
-    print(render_choices("three spellings, unkind crews of seven", unkind), end="\n\n", flush=True)
+    print(render_choices("unkind crews of seven", unkind), end="\n\n", flush=True)
     print(render_joins("joins", unkind), end="\n\n", flush=True)
     print(render_sureness("how sure", unkind), end="\n\n", flush=True)
 

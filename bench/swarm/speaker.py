@@ -1,19 +1,17 @@
 """An explorer that speaks, and a judge of ideas that errs.
 
-It chooses, reads and deposits as the explorer that is a formula does, and it carries out the order to cover a direction first.
-What it holds it says in other words every time; where it warns of a direction it also says that this is not the answer. A
-direction has several spellings: it takes the one on the blackboard, and where there is none its own. At the end it rates the
-answers that it has read by the mean of its own readings. Some are careless, silent, constant, or lie.
+It is asked as Moot asks its own seats: one direction and one plain question. It looks at the direction that it is given, or at
+one of its own choice, rates it by what it read, and stands behind the best of what it has read. Half of the time it names an
+answer by its number, else in other words. At the end it rates the answers on the ballot by the mean of its own readings. Some are
+careless, silent, constant, or lie.
 """
 
 import re
-from dataclasses import replace
 from random import Random
 from typing import Final, Literal
 
-from bench.swarm.explorer import Explorer, Manner, Message, read
-from bench.swarm.speech import Meaning, Side, build_meanings, describe_reading, list_labels, say
-from bench.swarm.world import World
+from bench.swarm.speech import Meaning, Side, build_meanings, describe_reading, say
+from bench.swarm.world import ORDINARY, Readings, World
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.locale.catalogues import SWARM_PROMPT
@@ -21,7 +19,6 @@ from moothall.protocols.swarm.answers import (
     AnswerVote,
     Collision,
     IdeaJudgements,
-    Operation,
     PairJudgement,
     PairVerdict,
     RoundReport,
@@ -31,16 +28,19 @@ from moothall.protocols.swarm.answers import (
 
 _LISTED: Final = re.compile(r"^\| (\d+)\. (.+)$", re.MULTILINE)
 _PAIR: Final = re.compile(r"^\| (\d+): (\d+), (\d+)$", re.MULTILINE)
-_INSTRUCTIONS: Final = re.compile(r'"recommendedDirection": "([^"]+)", "coverFirst": true')
 Kind = Literal["careful", "careless", "silent", "constant", "liar"]
-"""How an explorer behaves: with care; with ratings at random; silent in three rounds of four; with one amount and one rating for
-everything; or pushing one wrong direction, whatever it reads."""
+"""How an explorer behaves: with care; with ratings at random; silent in three rounds of four; with one rating for everything; or
+pushing one wrong direction, whatever it reads."""
 SILENT_ROUNDS: Final = 4
+NAMES_BY_NUMBER: Final = 0.5
+"""How often an answer that is listed is named by its number."""
+DENIES: Final = 0.3
+"""How often a careless explorer denies an answer in a finding of its own, in place of a low rating."""
 VERDICTS: Final[tuple[PairVerdict, ...]] = ("same", "opposite", "different")
 
 
-class Speaker(Explorer):
-    """`spellings` is how many ways there are to write a direction; without `rates` all ratings are equal."""
+class Speaker:
+    """One explorer; without `rates` all of its ratings are equal."""
 
     def __init__(
         self,
@@ -50,125 +50,112 @@ class Speaker(Explorer):
         *,
         kind: Kind = "careful",
         rates: bool = True,
-        spellings: int = 1,
+        names: float = NAMES_BY_NUMBER,
     ) -> None:
-        super().__init__(world, name, Manner())
+        self._world = world
         self._language: Language = language
         self._kind = kind
         self._rates = rates
+        self._names = names
         self._voice = Random(f"{world.seed}/{name}/voice")
-        spelled = {each: list_labels(each, language)[:spellings] for each in world.directions}
-        self._labels = {label: each for each, labels in spelled.items() for label in labels}
-        self._own = {each: self._voice.choice(labels) for each, labels in spelled.items()}
-        self._spelled = dict(self._own)
         self._meanings = build_meanings(language)
-        self._covered = ""
+        self.readings = Readings(world, name)
 
     def says(self, brief: Brief) -> object:
+        """Its answer to an ask of any kind that explorers get."""
         match brief.ask.kind:
             case "explore":
-                return self._speak(brief)
+                return self._report(brief)
             case "collide":
                 return Collision(action="pass")
             case _:
                 return self._vote(brief)
 
-    def _speak(self, brief: Brief) -> RoundReport:
-        raw = read(brief)
-        told = self._translate(raw)
-        order = _INSTRUCTIONS.search(brief.own)
-        self._covered = self._labels.get(order[1], "") if order is not None else ""
-        said = self._report(told)
-        direction = said.direction
-        warned = [
-            str((each.params or {})["targetDirection"])
-            for each in said.operations
-            if each.operation == "send_stop_signal"
-        ]
-        held = self._world.decoy if self._kind == "liar" else said.findings[0].core_idea
-        ideas: list[tuple[str, Side]] = [(held, "for"), *((each, "against") for each in warned)]
-        details = describe_reading(
-            direction, self.readings.seen[direction][-1], self._world.noise, self._language
+    def _report(self, brief: Brief) -> RoundReport:
+        listed = self._read_table(brief)
+        direction = self._find_direction(brief)
+        score = self.readings.look(direction)
+        details = describe_reading(direction, score, self._world.noise, self._language)
+        if self._kind == "silent" and brief.ask.turn % SILENT_ROUNDS != 1:
+            return RoundReport()
+        finding = StatedIdea(
+            core_idea=self._name(listed, direction, "for"),
+            details=details,
+            rating=self._rate_look(score),
         )
-        decision = said.decision_report
-        assert decision is not None
-        candidates = zip(decision.candidates or (), raw.top, strict=True)
-        report = replace(
-            said,
-            direction=self._spelled[direction],
-            findings=tuple(
-                StatedIdea(
-                    core_idea=say(name, side, self._language, self._voice),
-                    perspective=self._name,
-                    details=details,
-                )
-                for name, side in ideas
-            ),
-            operations=tuple(self._rename(each) for each in said.operations),
-            decision_report=replace(
-                decision,
-                candidates=tuple(
-                    replace(each, direction=shown["direction"]) for each, shown in candidates
-                ),
-                selected_direction=self._spelled[direction],
-            ),
-        )
-        is_silent = self._kind == "silent" and raw.round % SILENT_ROUNDS != 1
-        return replace(report, findings=(), operations=()) if is_silent else report
+        findings = [finding]
+        if self._kind == "careless" and self._voice.random() < DENIES:
+            denial = self._name(listed, direction, "against")
+            findings.append(StatedIdea(core_idea=denial, details=details, rating=0.7))
+        mine = self.find_best()
+        held = [number for number, each in listed.items() if each == Meaning(mine, "for")]
+        if mine != direction and not held:
+            # Nobody else has named it yet, or it is not shown: it says so again.
+            again = self.readings.seen.get(mine, [score])[-1]
+            best = StatedIdea(
+                core_idea=self._name(listed, mine, "for"), rating=self._rate_look(again)
+            )
+            findings.append(best)
+        return RoundReport(findings=tuple(findings), holds=tuple(held[:1]))
 
-    def _translate(self, told: Message) -> Message:
-        """Read the labels of the blackboard as the directions of the world; of several spellings the strongest counts."""
-        names = self._labels
-        board: dict[str, float] = {}
-        self._spelled = dict(self._own)
-        for label, value in told.board.items():
-            name = names.get(label, "")
-            if name and value > board.get(name, 0.0):
-                board[name], self._spelled[name] = value, label
-        return Message(
-            round=told.round,
-            threshold=told.threshold,
-            top=[{**each, "direction": names[each["direction"]]} for each in told.top],
-            current=names.get(told.current, ""),
-            random=told.random,
-            must_switch=told.must_switch,
-            inhibited=told.inhibited,
-            board=board,
-        )
+    def find_best(self) -> str:
+        """The direction that it thinks best, of those that it has read."""
+        if self._kind == "liar":
+            return self._world.decoy
+        return max(self.readings.seen, key=lambda each: (self.readings.estimate(each), each))
 
-    def _direction(self, told: Message) -> str:
-        chosen = super()._direction(told)
-        return self._world.decoy if self._kind == "liar" else self._covered or chosen
+    def _find_direction(self, brief: Brief) -> str:
+        """The direction that it is given; without one, one that it has not read, else any."""
+        anywhere = self._voice.choice(self._world.directions)
+        if self._kind == "liar":
+            return self._world.decoy
+        lines = brief.own.splitlines()
+        where = SWARM_PROMPT[self._language].where_given
+        if where in lines:
+            given = lines[lines.index(where) + 1].removeprefix("| ")
+            return self._meanings[given].direction
+        bare = [each for each in self._world.directions if each not in self.readings.seen]
+        if bare:
+            return self._voice.choice(bare)
+        return anywhere
 
-    def _rename(self, wanted: Operation) -> Operation:
-        params = dict(wanted.params or {})
-        for name in ("direction", "targetDirection"):
-            if name in params:
-                params[name] = self._spelled[str(params[name])]
-        if "amount" in params and self._kind in {"constant", "careless"}:
-            params["amount"] = 0.1
-        if "amount" in params and self._kind == "liar":
-            params["amount"] = 0.3
-        return Operation(operation=wanted.operation, params=params)
+    def _read_table(self, brief: Brief) -> dict[int, Meaning]:
+        """What the listed answers mean, by their numbers."""
+        return {int(number): self._meanings[text] for number, text in _LISTED.findall(brief.shared)}
+
+    def _name(self, listed: dict[int, Meaning], direction: str, side: Side) -> str:
+        meant = Meaning(direction, side)
+        numbers = [number for number, each in listed.items() if each == meant]
+        if numbers and self._voice.random() < self._names:
+            return str(numbers[0])
+        return say(direction, side, self._language, self._voice)
+
+    def _rate_look(self, score: float) -> float:
+        match self._kind:
+            case "liar":
+                return 1.0
+            case "careless":
+                return self._voice.random()
+            case "constant":
+                return ORDINARY
+            case _:
+                return min(1.0, max(0.0, score))
 
     def _vote(self, brief: Brief) -> SwarmBallot:
-        mine = self._world.decoy if self._kind == "liar" else self.held({})
-        read = brief.own.partition(f"\n{SWARM_PROMPT[brief.language].ballot_ideas}\n")[0]
-        votes: dict[int, AnswerVote] = {}
-        for number, text in _LISTED.findall(brief.own):
-            meaning = self._meanings.get(text.split(" (")[0])
-            if meaning is None:
-                continue
+        mine = self.find_best()
+        assert brief.schema is not None
+        listed = self._read_table(brief)
+        votes: list[AnswerVote] = []
+        for number in brief.schema["properties"]["votes"]["items"]["properties"]["answer"]["enum"]:
+            meaning = listed[number]
             agrees = (meaning.direction == mine) == (meaning.side == "for")
-            # A denial answers nothing, and is not rated.
-            is_rated = f"| {number}. {text}" in read and meaning.side == "for"
-            votes[int(number)] = AnswerVote(
-                answer=int(number),
-                position="support" if agrees else "oppose",
-                confidence=0.7,
-                rating=self._rate(meaning.direction) if is_rated else None,
+            rating = self._rate(meaning.direction)
+            if meaning.side == "against":
+                rating = 0.0
+            votes.append(
+                AnswerVote(answer=number, position="support" if agrees else "oppose", rating=rating)
             )
-        return SwarmBallot(votes=tuple(votes.values()))
+        return SwarmBallot(votes=tuple(votes))
 
     def _rate(self, direction: str) -> float:
         if self._kind == "liar":
@@ -176,7 +163,7 @@ class Speaker(Explorer):
         if self._kind == "careless":
             return self._voice.random()
         if self._kind == "constant" or not self._rates:
-            return 0.5
+            return ORDINARY
         return min(1.0, max(0.0, self.readings.estimate(direction)))
 
 

@@ -152,12 +152,6 @@ def get_label(direction: str, language: Language) -> str:
     return _WORDS[language][NAMES.index(direction)].label
 
 
-def list_labels(direction: str, language: Language) -> list[str]:
-    """The spellings of a direction on the blackboard, its name first; each is one word, as boards are read by words."""
-    words = _WORDS[language][NAMES.index(direction)]
-    return [words.label, *("-".join(way.split()) for way in words.ways[:2])]
-
-
 def list_sentences(direction: str, side: Side, language: Language) -> list[str]:
     """Every way to say one idea."""
     words = _WORDS[language][NAMES.index(direction)]

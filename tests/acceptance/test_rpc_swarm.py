@@ -169,7 +169,7 @@ def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_po
             11,
             "degraded",
         ),
-        # What is not sent is filled in, and nobody is punished for it (M-3).
+        # Who sends nothing of it is held to nothing of it (M-3, S-39).
         ({"decisionReport": None, "conflictReview": None}, [], 11, "degraded"),
         (
             {"confirmedOperations": ["op-997"]},

@@ -26,7 +26,7 @@ IDEA = "Put a cache at the edge."
 def mind(request: Request) -> StubReply:
     """What a model that does as it is told would answer."""
     prompt = request.text
-    if "validator of a swarm" in prompt:
+    if "Check each finding" in prompt:
         finding = re.findall(r"finding-\d+", prompt)[-1]
         return StubReply(
             text=json.dumps(
@@ -37,17 +37,17 @@ def mind(request: Request) -> StubReply:
                 }
             )
         )
-    if "collision_invitation" in prompt:
+    if "the one that you speak to" in prompt:
         return StubReply(
             text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}'
         )
-    if "Say in `votes`" in prompt:
+    if "Judge each of" in prompt:
         return StubReply(
             text='{"votes": [{"answer": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}'
         )
     if "Write a synthesis" in prompt:
         return StubReply(text="A cache at the edge, all say (finding-001).")
-    name = re.search(r"You are (\w+)", prompt.rpartition("# The blackboard")[2])
+    name = re.search(r"You are (\w+)\.", prompt.rpartition("# You")[2])
     assert name is not None
     report = {
         "direction": "caching",

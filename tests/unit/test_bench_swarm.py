@@ -16,6 +16,7 @@ from bench.swarm.settlement import (
     render_costs,
     render_joins,
 )
+from bench.swarm.speaker import Kind
 from bench.swarm.speech import list_sentences
 from bench.swarm.world import NAMES, World, alone, plurality, pooled
 
@@ -143,7 +144,9 @@ def test_explorers_that_speak_break_no_rule_and_are_never_told_what_a_sentence_m
 
 def test_a_judge_that_never_errs_joins_no_opposites() -> None:
     """S-31"""
-    found = [play_spoken(SpeechCase(k=3, rounds=5, errs=0.0), seed) for seed in (1, 2, 3, 4)]
+    crew: tuple[Kind, ...] = (*("careful",) * 5, *("careless",) * 3)
+    case = SpeechCase(k=3, rounds=5, errs=0.0, crew=crew)
+    found = [play_spoken(case, seed) for seed in (1, 2, 3, 4)]
     assert sum(each.opposed for each in found) > 0
     assert sum(each.wrong + each.mixed for each in found) == 0
     assert sum(each.joined for each in found) / sum(each.same for each in found) > 0.8

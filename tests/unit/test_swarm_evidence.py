@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-import re
 from collections.abc import Callable
 from itertools import islice, permutations
 from typing import Any
@@ -26,6 +25,7 @@ from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.errors import BadAnswer
+from moothall.protocols.swarm.answer_table import SwarmAsk
 from moothall.protocols.swarm.answers import (
     AnswerVote,
     Collision,
@@ -102,7 +102,7 @@ def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Sa
             vote = AnswerVote(answer=popular, position="support", confidence=0.9)
             if rates is None:
                 return SwarmBallot(votes=(vote,))
-            texts = {at: state.board.ideas[at].text for at in list_rated(brief)}
+            texts = {at: state.board.ideas[at].text for at in list_rated(ask, state)}
             named = {
                 at: next((name for name in DIRECTIONS if state_idea(name) == text), "")
                 for at, text in texts.items()
@@ -116,12 +116,9 @@ def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Sa
     return says
 
 
-def list_rated(brief: Brief) -> list[int]:
-    """The answers that a ballot asks to rate."""
-    return [
-        int(number)
-        for number in re.findall(r"^\| (\d+)\. ", brief.own.partition("\nIdeas:")[0], re.MULTILINE)
-    ]
+def list_rated(ask: Ask, state: Swarm) -> list[int]:
+    """The answers whose ratings count as readings: those that the seat has read."""
+    return [*SwarmAsk(state=state, ask=ask).rated]
 
 
 def play(says: Says, **chosen: Any) -> SwarmRun:
@@ -297,7 +294,7 @@ def test_the_ballot_is_held_without_convergence_and_asks_for_what_each_has_read(
         if ask.kind == "explore":
             return report(ask, state, f"way of {ask.seat}", f"the idea of {ask.seat}")
         if ask.kind == "ballot":
-            asked[ask.seat] = list_rated(brief)
+            asked[ask.seat] = list_rated(ask, state)
             assert brief.schema is not None
             # By its number, which the answer's description says, too.
             assert '"rating": 0 … 1' in describe_schema(brief.schema, brief.hints, brief.language)

@@ -19,6 +19,7 @@ from moothall.domain.roster import Seat
 from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
+    ConflictReview,
     FindingCheck,
     Operation,
     RoundReport,
@@ -38,7 +39,7 @@ from moothall.protocols.swarm.state import Swarm
 
 def test_a_late_agent_is_reminded_then_degraded_then_removed() -> None:
     """S-12: 1st timeout round_retry, 2nd degraded, 3rd removed; the others go on; it ends forced."""
-    run = SwarmRun(build_swarm_plan(4, max_rounds=3, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=3, collisions=0, platform="mailbox"))
     prompts: list[str] = []
 
     def late(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -334,7 +335,7 @@ def liar(**changes: Any) -> Says:
 )
 def test_the_checks_of_a_report(changes: dict[str, Any], violation: str, severity: str) -> None:
     """S-21, S-22: severities as in the source; MAJOR degrades."""
-    run = SwarmRun(build_swarm_plan(4, max_rounds=1, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=1, collisions=0, platform="mailbox"))
     run.play({ADA: liar(**changes), **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)}})
     (barrier,) = run.facts(BarrierPassed)
     assert [(each.seat, each.violation, each.severity) for each in barrier.violations] == [
@@ -347,7 +348,14 @@ def test_the_checks_of_a_report(changes: dict[str, Any], violation: str, severit
 def test_a_lie_about_probabilities_or_the_threshold_is_found() -> None:
     """S-21: right within 0.01 of P(S, θ) by the blackboard and the agent's own threshold, whatever the report states."""
     run = SwarmRun(
-        build_swarm_plan(4, max_rounds=3, collisions=0, random_exploration=False, protection=False)
+        build_swarm_plan(
+            4,
+            platform="mailbox",
+            max_rounds=3,
+            collisions=0,
+            random_exploration=False,
+            protection=False,
+        )
     )
 
     def lies(ask: Ask, state: Swarm) -> object:
@@ -373,7 +381,7 @@ def test_a_lie_about_probabilities_or_the_threshold_is_found() -> None:
 
 def test_ordered_random_exploration_must_be_carried_out() -> None:
     """S-21: ordered by protection for all in the second round."""
-    run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, platform="mailbox", max_rounds=2, collisions=0))
     stubborn = exploring(
         lambda ask, state: replace(
             build_valid_report(state, ask.seat, "x", CACHE), random_explore_forced=False
@@ -389,7 +397,14 @@ def test_ordered_random_exploration_must_be_carried_out() -> None:
 def test_an_incomplete_decision_report_weighs_as_the_source_says() -> None:
     """S-22: a missing threshold is MINOR, what the source does not list is a WARNING."""
     run = SwarmRun(
-        build_swarm_plan(4, max_rounds=2, collisions=0, protection=False, random_exploration=False)
+        build_swarm_plan(
+            4,
+            platform="mailbox",
+            max_rounds=2,
+            collisions=0,
+            protection=False,
+            random_exploration=False,
+        )
     )
 
     def sloppy(ask: Ask, state: Swarm) -> object:
@@ -413,11 +428,14 @@ def test_an_incomplete_decision_report_weighs_as_the_source_says() -> None:
 
 def test_fifteen_points_end_an_agent_and_its_operations_find_nobody() -> None:
     """S-22: terminated for compliance_violation; S-6: agent_not_found."""
-    run = SwarmRun(build_swarm_plan(4, max_rounds=4, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=4, collisions=0, platform="mailbox"))
 
     def outlaw(ask: Ask, state: Swarm) -> object:
         return RoundReport(
-            direction="x", operations=(build_deposit("x"),), confirmed_operations=("op-0",)
+            direction="x",
+            operations=(build_deposit("x"),),
+            confirmed_operations=("op-0",),
+            conflict_review=ConflictReview(),
         )
 
     run.play(

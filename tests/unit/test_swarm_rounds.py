@@ -24,7 +24,7 @@ from moothall.domain.facts import AsksSent, Entry, Fact, InputGiven, SessionFork
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR, MAILBOX
 from moothall.errors import BadRoster, BadSetting
-from moothall.protocols.swarm import prompts
+from moothall.protocols.swarm import round_message
 from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
@@ -65,7 +65,7 @@ def test_the_snapshot_of_a_round_is_written_once_for_all_agents() -> None:
     says = exploring(
         lambda ask, state: build_valid_report(state, ask.seat, "caching", f"Cache for {ask.seat}.")
     )
-    run = SwarmRun(build_swarm_plan(5)).play(
+    run = SwarmRun(build_swarm_plan(5, platform="mailbox")).play(
         says, until=lambda state: state.round == 2 and state.stage == "explore"
     )
     asks = [
@@ -73,9 +73,9 @@ def test_the_snapshot_of_a_round_is_written_once_for_all_agents() -> None:
         for effect in RULES.decide(run.state)
         if isinstance(effect, Ask) and effect.kind == "explore"
     ]
-    prompts._render_board.cache_clear()
+    round_message._render_board.cache_clear()
     shared = {RULES.brief(run.state, ask).shared for ask in asks}
-    assert (len(asks), len(shared), prompts._render_board.cache_info().misses) == (5, 1, 1)
+    assert (len(asks), len(shared), round_message._render_board.cache_info().misses) == (5, 1, 1)
 
 
 def test_explorers_have_their_names_and_then_numbers() -> None:
@@ -200,7 +200,7 @@ def test_the_same_seed_and_answers_give_the_same_blackboard_whoever_answers_firs
 
 def test_a_round_start_says_all_that_the_protocol_promises() -> None:
     """S-9."""
-    run = SwarmRun(build_swarm_plan(3, seed=5))
+    run = SwarmRun(build_swarm_plan(3, seed=5, platform="mailbox"))
 
     def report(ask: Ask, state: Swarm) -> object:
         operations = (build_deposit("caching", 0.3), Operation(operation="fly"))
@@ -628,7 +628,9 @@ def test_roles_follow_their_rules() -> None:
 
 def test_a_requested_role_is_granted_when_the_rule_allows_it() -> None:
     """S-16."""
-    run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0, protection=False))
+    run = SwarmRun(
+        build_swarm_plan(3, max_rounds=2, collisions=0, protection=False, platform="mailbox")
+    )
 
     def report(ask: Ask, state: Swarm) -> object:
         wanted = "DEBATER" if ask.seat == ADA else "DEEP_ANALYST"

@@ -28,7 +28,6 @@ from moothall.protocols.swarm.answers import (
     AnswerVote,
     Candidate,
     Collision,
-    ConflictReview,
     DecisionReport,
     Operation,
     RoundReport,
@@ -151,7 +150,7 @@ def test_decision_support_has_the_three_strongest_directions_with_raw_and_effect
     None
 ):
     """S-9: by effective concentration; P(S, θ) of the effective one."""
-    state = exploring_run().state
+    state = exploring_run(platform="mailbox").state
     state = with_board(
         state,
         pheromones=build_pheromones(one=0.9, two=0.8, three=0.4, four=0.2),
@@ -180,7 +179,7 @@ def test_each_order_is_told_under_its_own_name(name: str) -> None:
     """S-9: forceRandomExplore, mustSwitchDirection, currentDirectionInhibited, recommendedDirection."""
     flags: dict[str, Any] = {name: True}
     order = RoundOrder(seat=ADA, recommended="elsewhere", **flags)
-    state = fast_replace(exploring_run().state, orders={ADA: order})
+    state = fast_replace(exploring_run(platform="mailbox").state, orders={ADA: order})
     assert read_message(state, ADA)["instructions"] == {
         "forceRandomExplore": name == "random",
         "mustSwitchDirection": name == "must_switch",
@@ -212,7 +211,7 @@ def test_who_explores_at_random_is_sent_nowhere_and_who_must_switch_is_not_sent_
 
 def test_an_agent_is_told_its_state_its_results_and_its_new_role() -> None:
     """S-9: what became of its last operations, and any role change."""
-    run = SwarmRun(build_swarm_plan(3, collisions=0, protection=False))
+    run = SwarmRun(build_swarm_plan(3, collisions=0, protection=False, platform="mailbox"))
 
     def report(ask: Ask, state: Swarm) -> object:
         operations = (
@@ -289,12 +288,11 @@ def test_the_report_has_every_part_that_the_protocol_asks_for() -> None:
         (StatedIdea(core_idea=CACHE),),
         (),
     )
-    assert (read.conflict_review, read.random_explore_forced) == (
-        ConflictReview(),
-        state.orders[ask.seat].random,
-    )
-    # What is sent stands, and is checked; what is not sent is filled in.
+    # What is sent stands, and is checked; what is not sent is not stated (S-39).
+    assert (read.conflict_review, read.random_explore_forced) == (None, None)
     assert read.decision_report == DecisionReport(threshold=0.4)
+    violations = [each.violation for each in find_violations(state, state.agents[ask.seat], read)]
+    assert violations == ["decision_report_missing_candidates", "conflict_review_missing"]
     filled = read_answer(
         RULES.answer_rules(state, ask), {"findings": [{"coreIdea": CACHE}]}, is_strict=True
     ).said
@@ -739,7 +737,7 @@ def test_each_violation_has_the_severity_of_the_source(
     changes: dict[str, Any], violation: str, severity: str
 ) -> None:
     """S-22."""
-    state = exploring_run().state
+    state = exploring_run(platform="mailbox").state
     state = with_board(state, pheromones=build_pheromones(caching=0.5))
     state = fast_replace(state, orders={ADA: replace(state.orders[ADA], random=True)})
     report = build_valid_report(state, ADA, "caching", CACHE)

@@ -63,8 +63,9 @@ def build_decision_record(
     text = None
     if decision.decision is not None:
         text = decision.decision.text
-    search_text = "\n".join(line.content for line in timeline.lines)
-    return copy_fields(
+    search_text = "\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH]
+    dissent = tuple(voice.text for voice in decision.dissent[:MAX_ITEMS])
+    record = copy_fields(
         DecisionRecorded,
         opened.subject,
         session=timeline.session,
@@ -76,9 +77,9 @@ def build_decision_record(
         consensus_type=decision.consensus_type or "",
         agreement=decision.agreement or "",
         members=tuple(members),
-        dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
+        dissent=dissent,
         open_questions=tuple(claim.text for claim in questions),
-        search_text=search_text[:MAX_TEXT_LENGTH],
+        search_text=search_text,
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
@@ -87,6 +88,7 @@ def build_decision_record(
         number=_record_number(decision),
         forecast=None if decision.forecast is None else decision.forecast.pooled,
     )
+    return replace(record, leading=one_line(decision.leading_note))
 
 
 def _record_number(decision: Decision) -> RecordedNumber | None:

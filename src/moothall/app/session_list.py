@@ -103,6 +103,8 @@ class SessionLine:
     standing: Standing = "stopped"
     choice: str = ""
     """What was decided, in a few words; empty where nothing was."""
+    leading: str = ""
+    """Which answers an undecided session did not tell apart, in one sentence; empty where it does not say."""
     strength: str = ""
     """What the decision is worth: strong, fair, weak, disputed, overruled or none."""
     is_imported: bool = False
@@ -324,7 +326,9 @@ class SessionList:
         version = fields[_LINE_LENGTH:]
         if version and version != _find_line_version(outcome.protocol):
             return None
-        line = replace(outcome, standing="stopped", choice="", strength="", is_imported=False)
+        line = replace(
+            outcome, standing="stopped", choice="", leading="", strength="", is_imported=False
+        )
         known = None
         if outcome.standing:
             known = outcome
@@ -444,6 +448,7 @@ class SessionList:
             remembered.record.strength or remembered.record.text is None
         ):
             choice, decided = remembered.record.choice, remembered.record.text
+            leading = remembered.record.leading
             strength = remembered.record.strength or "none"
             stand_in = remembered.stand_in
         else:
@@ -453,6 +458,7 @@ class SessionList:
             plugin, timeline = await read_session(self._resources, line.session)
             decision = plugin.decision(timeline)
             choice, strength = decision.choice, decision.strength
+            leading = decision.leading_note
             stand_in = timeline.session_state.stand_in
             decided = None
             if decision.decision is not None:
@@ -463,7 +469,14 @@ class SessionList:
         what = ""
         if decided is not None:
             what = summarize_choice(choice, decided)
-        return replace(line, standing=standing, choice=what, strength=strength, stand_in=stand_in)
+        return replace(
+            line,
+            standing=standing,
+            choice=what,
+            leading=leading,
+            strength=strength,
+            stand_in=stand_in,
+        )
 
 
 def describe_status(

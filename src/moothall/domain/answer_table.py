@@ -221,6 +221,9 @@ class AnswerField(Generic[Asked]):
     is_hidden: bool = False
     """Whether it is left out of the schema, because only code fills it."""
 
+    is_unasked: Callable[[Asked], bool] | None = None
+    """Whether this ask does not ask for it and reads it where it is sent all the same."""
+
     when: Callable[[Asked], bool] | None = None
     """Whether this ask has the field; None if every one has it."""
 

@@ -236,6 +236,8 @@ class Brief(AnswerRules):
     again: int = 0
     chore: object = None
     schema: Schema | None = None
+    reads: Schema | None = None
+    """The schema by which its answer is read, where it may say more than it is asked for; None for `schema`."""
     hints: Mapping[str, str] = field(default_factory=dict)
     explains_fields: bool = False
     """Whether its words say what each field of the answer is for: then the form only names them."""

@@ -692,6 +692,40 @@ class SitText(Texts):
 
 SIT: Catalogue[SitText]
 
+class SwarmMessageText(Texts):
+    task: str
+    strategy: str
+    board: str
+    pheromones: str
+    no_pheromones: str
+    signals: str
+    claims: str
+    ideas: str
+    findings: str
+    more: str
+    you: str
+    role_news: str
+    role_refused: str
+    retry: str
+    ping: str
+    wake: str
+    random: str
+    switch: str
+    inhibited: str
+    cover: str
+    amounts: str
+    insights: str
+    normal: str
+    explore: str
+    collide: str
+    shutdown: str
+    warnings: Mapping[str, str]
+    roles: Mapping[str, str]
+    modes: Mapping[str, str]
+    hints: Mapping[str, str]
+
+SWARM_MESSAGE: Catalogue[SwarmMessageText]
+
 class SwarmPersonText(Texts):
     explore: str
     nothing_new: str
@@ -723,53 +757,33 @@ SWARM_PERSON: Catalogue[SwarmPersonText]
 
 class SwarmPromptText(Texts):
     perspectives: tuple[str, ...]
-    system: str
-    validator: str
-    task: str
-    strategy: str
-    board: str
-    pheromones: str
-    no_pheromones: str
-    signals: str
-    claims: str
-    ideas: str
+    question: str
+    answers: str
     findings: str
     more: str
-    you: str
-    role_news: str
-    role_refused: str
-    retry: str
-    ping: str
-    wake: str
-    random: str
-    switch: str
-    inhibited: str
-    cover: str
-    amounts: str
     insights: str
-    normal: str
-    perspective: str
+    yours: str
+    again: str
+    narrow: str
+    where_given: str
+    where_new: str
+    where_other: str
+    where_side: str
     explore: str
-    final_choice: str
-    choice_options: str
-    explore_classic: str
+    known: str
+    option: str
+    option_other: str
+    holds: str
     collide: str
     validate: str
-    judging: str
+    ideas: str
     pairs: str
     judge: str
     ballot: str
-    to_user: str
-    ballot_rating: str
-    own_answers: str
-    ballot_ideas: str
-    own_deposits: str
     synthesis: str
-    shutdown: str
-    warnings: Mapping[str, str]
-    roles: Mapping[str, str]
-    reasons: Mapping[str, str]
-    hints: Mapping[str, str]
+    final_choice: str
+    choice_options: str
+    tasks: Mapping[str, str]
     modes: Mapping[str, str]
 
 SWARM_PROMPT: Catalogue[SwarmPromptText]
@@ -820,8 +834,11 @@ class SwarmReportText(SharedReportText):
     evidence: str
     evidence_line: str
     checked: str
+    what_readings_say: str
     what_decided: str
     evidence_heads: tuple[str, ...]
+    undecided_two: str
+    undecided_one: str
     indistinct: str
     evidence_margin: str
     evidence_needed: str
@@ -863,6 +880,7 @@ class SwarmReportText(SharedReportText):
     operations: str
     decision: str
     conflicts: str
+    by_moot: str
     random: str
     yes: str
     no: str

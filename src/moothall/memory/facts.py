@@ -124,6 +124,8 @@ class DecisionRecorded(Fact):
     """The median of the blind estimates, where the question asked for a number."""
     forecast: Share | None = None
     """The chance by the blind forecasts that it happens, where the question was one; before it was drawn away from a half."""
+    leading: Line = ""
+    """Which answers the group did not tell apart, in one sentence, where it decided nothing."""
 
 
 @add_kind(MEMORY_KINDS, "memory.import_noted")

@@ -149,13 +149,15 @@ class ScriptLabels:
         if label in self._answers:
             return self._find_entry(self._answers[label], brief)
         text = re.escape(self.texts[label])
+        prompt = f"{brief.own}\n{brief.shared}"
         if path.rpartition(".")[2] in _FINDINGS:
-            match = re.search(
-                rf"(finding-\d+) \S+ \[[^\]]*\] {text}", f"{brief.own}\n{brief.shared}"
+            # By its own words, or as the first of those that stand under an answer in these words.
+            match = re.search(rf"(finding-\d+): {text}", prompt) or re.search(
+                rf"\d+\. {text}\n{re.escape(FENCE)}- (finding-\d+)", prompt
             )
             return match[1] if match else _UNSHOWN
         if path in _NUMBERED:
-            numbered = re.search(rf"^{re.escape(FENCE)}(\d+)\. {text}", brief.own, re.MULTILINE)
+            numbered = re.search(rf"^{re.escape(FENCE)}(\d+)\. {text}", prompt, re.MULTILINE)
             return int(numbered[1]) if numbered else _UNSHOWN
         return self.texts[label]
 

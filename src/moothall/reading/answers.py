@@ -232,6 +232,8 @@ def _parse(
     ):
         return instead, []
     seat = rules.seat.id if isinstance(rules, Brief) else ""
+    if isinstance(rules, Brief) and rules.reads is not None and not is_strict:
+        schema = rules.reads
     parser = LenientParser(
         schema,
         fills,

@@ -282,8 +282,8 @@ _VERDICTS: Final = frozenset(
     {"confirmed", "refuted", "unclear", "confirm", "dispute", "unsure", "adopted", "declined"}
 )
 """Labels of other matters than a motion that are taken at a text's word as well."""
-_NOT_SAID: Final = frozenset({"condition", "choice", "due"})
-"""Texts beside a label that take no side themselves."""
+_NOT_SAID: Final = frozenset({"condition", "choice", "due", "direction"})
+"""Texts beside a label that take no side themselves: a direction is where a seat looked, not what it answers."""
 
 
 def check_sides(

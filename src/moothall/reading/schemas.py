@@ -5,6 +5,7 @@ A schema holds no prose: what a field means is said by the prompt, in the langua
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,11 +96,15 @@ def build_table_schema(
     """Return the schema of a shape with the fields that a table has in this ask, each with what it may hold there."""
     required: list[str] = []
     optional: list[str] = []
+    names: list[str] = []
     changes: dict[str, Schema] = {}
     for row in rows:
         # One loop, and no call for what a row says of itself: a schema is built for every ask.
         if row.is_hidden or not (row.when is None or row.when(asked)):
             continue
+        if row.is_unasked is not None and row.is_unasked(asked):
+            continue
+        names.append(row.name)
         is_needed = row.is_needed if isinstance(row.is_needed, bool) else row.is_needed(asked)
         if is_needed:
             required.append(row.name)
@@ -107,7 +112,38 @@ def build_table_schema(
             optional.append(row.name)
         if row.allow is not None:
             changes[row.name] = row.allow(asked)
-    return narrow_schema(shape, required, optional, **changes)
+    schema = narrow_schema(shape, required, optional, **changes)
+    # In the order of the table, in which the prompt explains them: a reason is written before the verdict behind it.
+    return {**schema, "properties": {name: schema["properties"][name] for name in names}}
+
+
+def build_reading_schema(
+    shape: type, rows: "Sequence[AnswerField[Asked]]", asked: "Asked"
+) -> dict[str, Any]:
+    """Return the schema by which an answer is read that may say more than it was asked for: all fields of its shape.
+
+    An item of a list needs in it only what its shape needs.
+    """
+    all_rows = [replace(row, is_unasked=None) for row in rows]
+    table = build_table_schema(shape, all_rows, asked)
+    return {**_widen(table, build_schema(shape)), "required": table["required"]}
+
+
+def _widen(schema: "Schema", whole: "Schema") -> dict[str, Any]:
+    """Return a schema with the fields of the whole one that it lacks, at any depth."""
+    widened = dict(schema)
+    if "items" in schema and "items" in whole:
+        widened["items"] = _widen(schema["items"], whole["items"])
+    if "properties" in schema and "properties" in whole:
+        known: Mapping[str, Schema] = whole["properties"]
+        fields = {
+            name: _widen(each, known.get(name, {})) for name, each in schema["properties"].items()
+        }
+        more = {name: _drop_null(each) for name, each in known.items() if name not in fields}
+        widened["properties"] = {**fields, **more}
+        needed = whole.get("required", ())
+        widened["required"] = [name for name in schema.get("required", ()) if name in needed]
+    return widened
 
 
 def allow_values(values: Iterable[str | int]) -> dict[str, Any]:

@@ -110,6 +110,17 @@ class WouldChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeadingAnswer:
+    """One of the first answers of a session that decided nothing."""
+
+    idea: str
+    """Its words."""
+    value: float
+    """How good it looks to those who read it, 0 to 1; 0.5 is ordinary."""
+    readers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UncountedAnswer:
     """A seat that answered yes or no, also when it was asked which of the things in the question it means."""
 
@@ -279,6 +290,10 @@ class Decision:
     """Whether most of the weight that took a side opposes it."""
     answers: tuple[AnsweredInput, ...] = ()
     """What it answers to each input of the user."""
+    leading: tuple[LeadingAnswer, ...] = ()
+    """The first answers where nothing was decided, the first one first."""
+    leading_note: str = field(default="", compare=False)
+    """The same in one sentence, for people (S-35)."""
     uncounted: tuple[UncountedAnswer, ...] = ()
     """Who answered yes or no where the question asks which one: recorded, and counted for nothing."""
     parked: str = ""

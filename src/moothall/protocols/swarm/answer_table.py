@@ -32,7 +32,8 @@ from moothall.errors import BadAnswer
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
-from moothall.protocols.swarm.rules.endings import list_ballot, list_ballot_ideas
+from moothall.protocols.swarm.findings_table import list_shown_ideas
+from moothall.protocols.swarm.rules.endings import list_ballot, list_voted_answers
 from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer
 from moothall.protocols.swarm.rules.operations import list_params
 from moothall.protocols.swarm.rules.review import find_invitation
@@ -64,6 +65,18 @@ class SwarmAsk(StateAsk[Swarm]):
     def is_open(self) -> bool:
         # Its answers are directions, in words of its own, but where the question names them.
         return bool(self.options) and super().is_open
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether its seat is an agent from outside, that is sent the messages of the source (S-37)."""
+        return self.state.seat(self.ask.seat).is_outside
+
+    @property
+    def holdable(self) -> tuple[int, ...]:
+        """The numbers of the ideas that the seat is shown and may stand behind."""
+        if self.options or self.is_classic or self.is_outside:
+            return ()
+        return tuple(idea.number for idea in list_shown_ideas(self.state))
 
     @property
     def is_classic(self) -> bool:
@@ -250,7 +263,7 @@ def _read_verdicts(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
 
 def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
     rates = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.rates.items())
-    rated, ideas, steps = asked.rated, list_ballot_ideas(asked.state), list[PersonStep]()
+    rated, voted, steps = asked.rated, list_voted_answers(asked.state), list[PersonStep]()
     for number, answer in asked.ballot.items():
         group, text = str(number), one_line(answer.text)
         if number in rated:
@@ -264,12 +277,12 @@ def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
                     if_empty=asked.text.not_rated,
                 )
             )
-        if number in ideas:
+        if number in voted:
             question = asked.text.vote.format(number=number, text=text)
             steps += person_steps.ask_position(
                 asked.language, get_args(VotePosition), text=question, group=group
             )
-    return [*steps, person_steps.ask_confidence(asked.language)] if ideas else steps
+    return [*steps, person_steps.ask_confidence(asked.language)] if voted else steps
 
 
 def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
@@ -314,10 +327,30 @@ def _read_synthesis(_: SwarmAsk, answers: Answers) -> str:
     return f"{words}\n\n[CHOICE] {choice}" if choice else words
 
 
+def _is_from_outside(asked: SwarmAsk) -> bool:
+    return asked.is_outside
+
+
+def _is_asked_plainly(asked: SwarmAsk) -> bool:
+    return not asked.is_outside
+
+
 REASON: Final = Row("reason", allow=lambda _: schemas.allow_line(MAX_LINE))
+_OPTION: Final = Row(
+    "option",
+    when=lambda asked: bool(asked.options) and not asked.is_outside,
+    allow=lambda asked: schemas.allow_values(asked.options),
+)
+_UNASKED: Final = tuple(
+    Row(name, is_unasked=_is_asked_plainly)
+    for name in ("perspective", "agreesWith", "needsValidation")
+)
 FINDING: Final = (
+    _OPTION,
     Row("coreIdea", is_needed=True, allow=lambda _: schemas.allow_text(MAX_LINE)),
-    *map(Row, ("details", "perspective", "agreesWith", "needsValidation")),
+    Row("details"),
+    Row("rating", is_unasked=_is_from_outside),
+    *_UNASKED,
 )
 
 FORMS: Final = index_by_kind(
@@ -341,7 +374,15 @@ FORMS: Final = index_by_kind(
             read=_read_findings,
         ),
         Row(
+            "holds",
+            when=lambda asked: bool(asked.holdable),
+            allow=lambda asked: schemas.allow_list(
+                schemas.allow_values(asked.holdable), len(asked.holdable)
+            ),
+        ),
+        Row(
             "direction",
+            is_unasked=_is_asked_plainly,
             ask=lambda asked: [
                 PersonStep(
                     name=DIRECTION,
@@ -368,7 +409,12 @@ FORMS: Final = index_by_kind(
             when=lambda asked: asked.is_open and asked.state.round == 1,
             allow=lambda _: schemas.allow_line(MAX_LABEL_LENGTH),
         ),
-        Row("operations", when=lambda asked: not asked.is_classic, allow=_allow_operations),
+        Row(
+            "operations",
+            is_unasked=_is_asked_plainly,
+            when=lambda asked: not asked.is_classic,
+            allow=_allow_operations,
+        ),
     ),
     define_answer(
         AnswerForm(
@@ -379,11 +425,11 @@ FORMS: Final = index_by_kind(
             max_tokens=500,
         ),
         Row(
-            "action",
-            is_needed=True,
-            silence="pass",
-            ask=lambda asked: [person_steps.ask_which(asked.text.collide, asked.text.actions)],
-            read=lambda _, answers: answers[person_steps.POSITION],
+            "targetFindingId",
+            when=lambda asked: bool(asked.targets),
+            allow=lambda asked: schemas.allow_values(each.id for each in asked.targets),
+            ask=_ask_target,
+            read=_read_target,
         ),
         Row(
             "content",
@@ -392,14 +438,14 @@ FORMS: Final = index_by_kind(
             ask=lambda asked: [person_steps.ask_words(asked.text.say)],
             read=lambda _, answers: answers[person_steps.WORDS],
         ),
-        Row(
-            "targetFindingId",
-            when=lambda asked: bool(asked.targets),
-            allow=lambda asked: schemas.allow_values(each.id for each in asked.targets),
-            ask=_ask_target,
-            read=_read_target,
-        ),
         Row("newInsights"),
+        Row(
+            "action",
+            is_needed=True,
+            silence="pass",
+            ask=lambda asked: [person_steps.ask_which(asked.text.collide, asked.text.actions)],
+            read=lambda _, answers: answers[person_steps.POSITION],
+        ),
     ),
     define_answer(
         AnswerForm(
@@ -417,8 +463,8 @@ FORMS: Final = index_by_kind(
                 is_needed=True,
                 allow=lambda asked: schemas.allow_values(each.id for each in asked.checked),
             ),
-            Row("verdict", is_needed=True),
             Row("reason"),
+            Row("verdict", is_needed=True),
             shape=shapes.FindingCheck,
             of=shapes.Validation,
             ask=_ask_verdicts,
@@ -451,8 +497,8 @@ FORMS: Final = index_by_kind(
                     range(1, len(asked.state.review.pairs) + 1)
                 ),
             ),
-            Row("verdict", is_needed=True),
             REASON,
+            Row("verdict", is_needed=True),
             shape=shapes.PairJudgement,
             of=shapes.IdeaJudgements,
         ),
@@ -469,9 +515,11 @@ FORMS: Final = index_by_kind(
         _define_list(
             "votes",
             Row("answer", is_needed=True, allow=lambda asked: schemas.allow_values(asked.ballot)),
-            Row("rating", when=lambda asked: bool(asked.rated)),
-            Row("position", is_needed=lambda asked: not asked.rated),
-            *map(Row, ("condition", "confidence", "reason")),
+            REASON,
+            Row("rating"),
+            Row("position", is_needed=True),
+            Row("condition"),
+            Row("confidence", is_unasked=lambda _: True),
             shape=shapes.AnswerVote,
             of=shapes.SwarmBallot,
             ask=_ask_votes,
@@ -509,6 +557,14 @@ def build_answer_schema(asked: SwarmAsk) -> Schema | None:
         return None
     form = FORMS[asked.ask.kind]
     return schemas.build_table_schema(form.shape, form.fields, asked)
+
+
+def build_wider_schema(asked: SwarmAsk) -> Schema | None:
+    """Return the schema by which an answer is read that says more than it is asked for (S-39); None where nothing more counts."""
+    if asked.ask.kind not in {"explore", "ballot"}:
+        return None
+    form = FORMS[asked.ask.kind]
+    return schemas.build_reading_schema(form.shape, form.fields, asked)
 
 
 def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:

@@ -17,6 +17,7 @@ from moothall.scoring.positions import VotePosition
 
 MAX_OPERATIONS: Final = 20
 MAX_FINDINGS: Final = 10
+MAX_HELD: Final = 24
 MAX_DIRECTION_LENGTH: Final = 500
 MAX_VOTES: Final = 40
 
@@ -44,7 +45,10 @@ _WIRE: Final[dict[str, Any]] = {"alias_generator": to_camel_case, "populate_by_n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedIdea:
-    """One finding. `confidence`, `needs_validation` and `search_attempted` mark one that was made without looking things up."""
+    """One finding. `confidence`, `needs_validation` and `search_attempted` mark one that was made without looking things up.
+
+    `rating` is how good an answer it is by its evidence; `option` is the option of the question that it is about.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
     core_idea: Words
@@ -53,7 +57,10 @@ class StatedIdea:
     agrees_with: Annotated[tuple[Line, ...], MaxLen(10)] = ()
     confidence: Confidence | None = None
     needs_validation: bool = False
-    search_attempted: bool = False
+    search_attempted: bool | None = None
+    """None where its author did not say."""
+    rating: Share | None = None
+    option: Line = ""
 
     def mark_unverified(self) -> Self:
         # Never "high" without a search, and never raised from "low".
@@ -68,6 +75,8 @@ class Operation:
     operation: Annotated[str, MaxLen(100)]
     params: Annotated[Mapping[str, Param], MaxLen(32)] | None = None
     summary: Line = ""
+    by_moot: bool = False
+    """Whether Moot made it of a plain answer (S-39)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +114,7 @@ class RoundReport:
     """What an explorer brings back from a round. Every finding is also an `update_finding`.
 
     `confirmed_operations` are operations that it says were carried out for it. `choice` is its answer in a few words; it counts
-    in the first round, in which nobody has read anything yet.
+    in the first round, in which nobody has read anything yet. `holds` are the numbers of known ideas that it stands behind.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
@@ -119,6 +128,7 @@ class RoundReport:
     choice: Annotated[str, MaxLen(MAX_LABEL_LENGTH)] = ""
     own_choice: Annotated[str, MaxLen(MAX_LABEL_LENGTH)] = ""
     """Its answer in a few words, where the choice is none of the listed ones; it becomes the choice."""
+    holds: Annotated[tuple[Annotated[int, Ge(1)], ...], MaxLen(MAX_HELD)] = ()
 
     @property
     def is_silent(self) -> bool:

@@ -148,7 +148,8 @@ class SwarmFormed(Fact):
 class RoundOrder:
     """The order of one explorer for a round. `perspective` is assigned in the classic mode.
 
-    `cover`: the recommended direction is one that this explorer has not read yet, and few others have.
+    `cover`: the recommended direction is one that this explorer has not read yet, and few others have. The last three are for
+    a seat that Moot asks: the direction that was drawn for it, or that it looks where nobody has, and one to leave aside.
     """
 
     seat: SeatId
@@ -159,6 +160,9 @@ class RoundOrder:
     recommended: str = ""
     perspective: str = ""
     cover: bool = False
+    given: str = ""
+    is_new: bool = False
+    leave: str = ""
 
 
 @add_kind(KINDS, "swarm.round_begun")
@@ -368,9 +372,11 @@ class Synthesized(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdeaResolution(Resolution):
-    """The result of the votes on one idea."""
+    """The result of the votes on one answer: an idea, or an option of the question."""
 
     idea: int
+    """The number of the idea, 0 for an option."""
+    option: str = ""
 
 
 @add_kind(KINDS, "swarm.completed")

@@ -180,9 +180,14 @@ async def label(
 
 def _format_line(line: SessionLine) -> str:
     """What a pipe gets of a session."""
-    decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
+    decided = f"{line.strength or '–'}\t{_describe_choice(line)}"
     opened = output.format_local(line.opened_at)
     return f"{line.session}\t{_name_protocol(line, {})}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
+
+
+def _describe_choice(line: SessionLine) -> str:
+    """What was decided; of an undecided session the answers that it did not tell apart (S-35)."""
+    return one_line(line.choice) or one_line(line.leading) or "–"
 
 
 def _describe_sessions(
@@ -241,7 +246,7 @@ def _print_pairs(console: "Console", lines: list[SessionLine], words: "SessionCo
 
     for line in lines:
         head = Text.assemble(
-            f"{line.session}  ", _style_standing(line, words), "  ", one_line(line.choice) or "–"
+            f"{line.session}  ", _style_standing(line, words), "  ", _describe_choice(line)
         )
         console.print(head, no_wrap=True, overflow="ellipsis")
         question = f"{_list_marks(line, words.list_marks)} {one_line(line.topic)}".lstrip()
@@ -272,7 +277,7 @@ def _build_table(lines: list[SessionLine], width: int, words: "SessionCommandTex
         marks = "" if more else _list_marks(line, words.list_marks)
         question, decided = (
             Text(f"{marks} {one_line(line.topic)}".lstrip()),
-            Text(one_line(line.choice) or "–"),
+            Text(_describe_choice(line)),
         )
         table.add_row(line.session, _style_standing(line, words), *added, question, decided)
     return table

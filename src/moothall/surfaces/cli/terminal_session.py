@@ -150,6 +150,8 @@ class TerminalSession(PersonScreen):
                 output.print_json(decision.to_json())
             elif decision.decision is not None:
                 output.print_line(decision.choice or decision.decision.text)
+            elif decision.leading_note:
+                output.print_line(decision.leading_note)
             return await self._choose_exit_code(moot, decision, quiet=True)
         if await self._has_ended(moot):
             return await self._show_ended(moot, plugin)

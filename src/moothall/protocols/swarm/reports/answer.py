@@ -88,10 +88,15 @@ def build_headline(standing: SwarmStanding) -> Line | None:
 def describe_doubt(standing: SwarmStanding) -> str:
     """Say which two answers the readings do not tell apart (S-35); empty where they do, or do not decide."""
     choice = _find_evidence_choice(standing)
-    if choice is None or choice.is_distinct or len(choice.ranked) < 2:
+    if choice is None or choice.is_distinct or len(choice.ranked) < 2 or says_nothing(choice):
         return ""
     first, second = (_name_answer(standing, each.answer) for each in choice.ranked[:2])
     return standing.words.indistinct.format(first=first, second=second)
+
+
+def says_nothing(choice: EvidenceChoice) -> bool:
+    """Whether the readings rank nothing: nobody read more than one answer, or all of them look alike."""
+    return len({each.value for each in choice.ranked}) < 2
 
 
 def _name_answer(standing: SwarmStanding, name: str) -> str:
@@ -113,7 +118,7 @@ def _find_evidence_choice(standing: SwarmStanding) -> EvidenceChoice | None:
 def build_evidence(standing: SwarmStanding) -> Iterable[Block]:
     """What decided: the ranking of the answers by their readings, the margin, and what it would take to change it (S-35)."""
     words, choice = standing.words, _find_evidence_choice(standing)
-    if choice is None:
+    if choice is None or says_nothing(choice):
         return ()
     rows: list[tuple[Cell, ...]] = []
     for at, each in enumerate(choice.ranked, 1):

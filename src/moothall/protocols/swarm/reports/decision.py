@@ -1,10 +1,11 @@
 """What a run decided, and what a synthesis cites, checked against the findings that there are (S-29, S-33)."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from moothall.domain.context import extract_first_sentence
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, one_line
@@ -23,13 +24,14 @@ from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.endings import (
     find_stated_vote,
     find_vote,
-    list_ballot_ideas,
     read_synthesis_choice,
 )
+from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.reports.decision import (
     Decision,
     Dissent,
+    LeadingAnswer,
     SeatPosition,
     SourcedClaim,
     number_obligations,
@@ -37,6 +39,7 @@ from moothall.reports.decision import (
 from moothall.reports.sections import list_answers, start_decision
 from moothall.scoring.independence import count_minds
 from moothall.scoring.positions import VotePosition
+from moothall.scoring.stigmergy import compute_share
 
 # `\b` would not do: Han characters count as letters, and nothing separates them from an id.
 _CITED: Final = compile_late(r"(?<![A-Za-z0-9])finding[-_ #]{0,2}(\d{1,9})(?![0-9])", re.IGNORECASE)
@@ -51,6 +54,69 @@ def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, .
         if each.carried and each.idea in timeline.state.consensus:
             carried.append(each)
     return tuple(carried)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """What a run came to: the answer that it decided on, and the vote that the figures are of."""
+
+    choice: facts.EvidenceChoice | None = None
+    """What the readings chose, where that is what was decided."""
+    option: str = ""
+    """The option of the question that was decided on; empty where none was, or the question has none."""
+    ideas: tuple[int, ...] = ()
+    """The ideas that were decided on."""
+    vote: facts.IdeaResolution | None = None
+    """The result of the vote on it; of an undecided run, that on the first answer."""
+    numbers: tuple[int, ...] = ()
+    """The answers, by their numbers on ballots, whose votes count as dissent and conditions."""
+
+
+def find_outcome(timeline: SwarmTimeline) -> RunOutcome:
+    """Return what a closed run came to. Where the question has options, that is one of them or nothing (S-38)."""
+    swarm = timeline.state
+    if swarm.completed is None or not isinstance(timeline.closed, facts.SwarmClosed):
+        return RunOutcome()
+    if swarm.opened.subject.options:
+        return _find_option_outcome(timeline, swarm.completed)
+    voted, choice = swarm.completed.resolved, find_choice(timeline)
+    if choice is not None:
+        vote = next((each for each in voted if each.idea == choice.idea), None)
+        ideas = (choice.idea,) if choice.idea else ()
+        return RunOutcome(choice=choice, ideas=ideas, vote=vote, numbers=(choice.idea,))
+    carried = list_carried_ideas(timeline)
+    with_quorum = [each for each in voted if each.idea in swarm.consensus]
+    return RunOutcome(
+        ideas=tuple(each.idea for each in carried),
+        vote=next(iter([*carried, *with_quorum]), None),
+        numbers=tuple(each.idea for each in with_quorum),
+    )
+
+
+def _find_option_outcome(timeline: SwarmTimeline, done: facts.SwarmCompleted) -> RunOutcome:
+    """Return the option that the vote carried, the best supported of several; without a vote, what the readings chose."""
+    index, choice = AnswerIndex(timeline.state), find_choice(timeline)
+    numbers = {answer.text: answer.number for answer in index.answers.values()}
+    ranks: dict[str, int] = {}
+    if done.choice is not None:
+        ranks = {each.answer: at for at, each in enumerate(done.choice.ranked)}
+    voted = [each for each in done.resolved if each.option]
+    voted.sort(key=lambda each: (-(each.support or 0.0), ranks.get(each.option, len(ranks))))
+    # Nobody took a side: then the readings are all there is.
+    if not any(each.voters for each in voted):
+        if choice is None:
+            return RunOutcome()
+        return RunOutcome(choice=choice, option=choice.answer, numbers=(numbers[choice.answer],))
+    carried = [each for each in voted if each.carried]
+    if not carried:
+        return RunOutcome(vote=voted[0], numbers=(numbers[voted[0].option],))
+    first = carried[0]
+    # Readings of another option say nothing of how sure this one is.
+    if choice is not None and choice.answer != first.option:
+        choice = None
+    return RunOutcome(
+        choice=choice, option=first.option, vote=first, numbers=(numbers[first.option],)
+    )
 
 
 def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
@@ -78,35 +144,21 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     swarm = timeline.state
     started, closed = start_decision(timeline), timeline.closed
     is_over = isinstance(closed, facts.SwarmClosed)
-    carried = list_carried_ideas(timeline) if is_over else ()
-    voted = (
-        timeline.state.completed.resolved
-        if is_over and timeline.state.completed is not None
-        else ()
-    )
-    first = next(iter(carried or [each for each in voted if each.idea in swarm.consensus]), None)
-    claim = _build_claim(timeline, [each.idea for each in carried]) if carried else None
-    choice = find_choice(timeline) if is_over else None
-    if choice is not None:
-        first = next((each for each in voted if each.idea == choice.idea), None)
-        claim = (
-            _build_claim(timeline, [choice.idea])
-            if choice.idea
-            else SourcedClaim(text=choice.answer)
-        )
-    # In the other modes a synthesis says what was found; what was decided is what the readings or the vote say.
+    outcome = find_outcome(timeline)
+    claim: SourcedClaim | None = None
+    if outcome.ideas:
+        claim = _build_claim(timeline, outcome.ideas)
+    elif outcome.option:
+        claim = SourcedClaim(text=outcome.option)
+    elif outcome.choice is not None:
+        claim = SourcedClaim(text=outcome.choice.answer)
+    # In the other modes a synthesis sums up the findings; what was decided is what the readings or the vote say.
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
-    decided = (
-        [choice.idea]
-        if choice is not None
-        else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
-    )
-    votes = [each for idea in decided for each in list_votes(timeline, idea)] if is_over else []
-    backing = [
-        vote
-        for _, vote in (list_votes(timeline, first.idea) if first else ())
-        if vote.position == "support"
-    ]
+    votes = [each for number in outcome.numbers for each in list_votes(timeline, number)]
+    first_votes = votes
+    if outcome.vote is not None and outcome.vote.idea:
+        first_votes = list_votes(timeline, outcome.vote.idea)
+    backing = [vote for _, vote in first_votes if vote.position == "support"]
     # Who reported nothing has no voice in the outcome, nor has one whose ballot was lost.
     voices = {
         seat
@@ -125,32 +177,81 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
         label = read_synthesis_choice(swarm, swarm.synthesis) or ""
     else:
-        label = _find_label(timeline, choice)
+        label = outcome.option or _find_label(timeline, outcome.choice)
     opposing = [(seat, vote) for seat, vote in votes if vote.position == "oppose"]
     decision = replace(
-        _add_figures(started, timeline, first, choice),
+        _add_figures(started, timeline, outcome.vote, outcome.choice),
         decision=claim,
         author=swarm.author if is_synthesis else None,
         minds=count_minds(swarm.seat(name) for name in swarm.explorers),
-        positions=_build_positions(timeline, first),
+        positions=_build_positions(timeline, outcome),
         dissent=tuple(
             Dissent(seat=seat, kind="oppose", text=vote.words) for seat, vote in opposing
         ),
         lost=list_lost_seats(swarm, swarm.helpers | voices),
         choice=label,
         turns=len(timeline.reports),
-        open_challenges=_collect_challenges(timeline, decided) if is_over else (),
+        open_challenges=_collect_challenges(timeline, outcome),
         answers=list_answers(timeline, _find_replies(swarm)),
     )
     if claim is None:
-        return decision
+        leading = list_leading_answers(timeline)
+        return replace(
+            decision, leading=leading, leading_note=_describe_leading(leading, timeline.words)
+        )
     return replace(
         decision,
-        held_before=None if is_synthesis else _list_first_holders(swarm, decided),
+        held_before=None if is_synthesis else _list_first_holders(swarm, outcome.numbers),
         reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if vote.reason),
         # The conditions of those who support what was decided (D-22).
         obligations=number_obligations(conditions, timeline.settled),
     )
+
+
+MAX_LEADING: Final = 5
+"""How many of the first answers an undecided run names."""
+
+
+def list_leading_answers(timeline: SwarmTimeline) -> tuple[LeadingAnswer, ...]:
+    """Return the first answers of an ended run by their readings; without readings by their support (S-35)."""
+    swarm = timeline.state
+    if swarm.completed is None:
+        return ()
+    choice = swarm.completed.choice
+    if choice is None:
+        return _list_best_backed(swarm)
+    texts = {answer.name: answer.text for answer in AnswerIndex(swarm).answers.values()}
+    leading: list[LeadingAnswer] = []
+    for each in choice.ranked[:MAX_LEADING]:
+        text = texts.get(each.answer, each.answer)
+        leading.append(LeadingAnswer(idea=text, value=each.value, readers=each.readers))
+    return tuple(leading)
+
+
+def _list_best_backed(swarm: Swarm) -> tuple[LeadingAnswer, ...]:
+    measured = swarm.measured
+    if measured is None:
+        return ()
+    leading: list[LeadingAnswer] = []
+    ranked = sorted(measured.backing, key=lambda each: (-len(each.backers), each.idea))
+    for each in ranked[:MAX_LEADING]:
+        count = len(each.backers)
+        share = compute_share(count, measured.voices)
+        idea = swarm.board.ideas[each.idea]
+        leading.append(LeadingAnswer(idea=idea.text, value=share, readers=count))
+    return tuple(leading)
+
+
+def _describe_leading(leading: Sequence[LeadingAnswer], words: SwarmReportText) -> str:
+    """Return the line that names the first two answers of an undecided run; "" without findings."""
+    names = [extract_first_sentence(each.idea) for each in leading[:2]]
+    match names:
+        case [first, second]:
+            return words.undecided_two.format(first=first, second=second)
+        case [first]:
+            return words.undecided_one.format(first=first)
+        case _:
+            return ""
 
 
 def _list_first_holders(swarm: Swarm, decided: Sequence[int]) -> tuple[SeatId, ...] | None:
@@ -216,7 +317,7 @@ def _could_differ(timeline: SwarmTimeline, choice: facts.EvidenceChoice) -> bool
     return choice.needed is not None and missing >= choice.needed
 
 
-def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
+def _build_claim(timeline: SwarmTimeline, numbers: Sequence[int]) -> SourcedClaim:
     swarm = timeline.state
     texts = [idea.text for idea in swarm.board.list_ideas(numbers)]
     lines = {line.content: line.id for line in reversed(timeline.lines)}
@@ -229,35 +330,35 @@ def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
     return SourcedClaim(text=text, entries=tuple(rests))
 
 
-def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, AnswerVote]]:
-    """The vote of each agent on an idea; none while they are sealed."""
+def list_votes(timeline: SwarmTimeline, answer: int) -> list[tuple[SeatId, AnswerVote]]:
+    """The vote of each agent on an answer, by its number on ballots; none while they are sealed."""
     if timeline.is_sealed:
         return []
     votes: list[tuple[SeatId, AnswerVote]] = []
     for seat in timeline.state.explorers:
-        vote = find_stated_vote(timeline.state, seat, idea)
+        vote = find_stated_vote(timeline.state, seat, answer)
         if vote is not None:
             votes.append((seat, vote))
     return votes
 
 
-def _build_positions(
-    timeline: SwarmTimeline, first: facts.IdeaResolution | None
-) -> tuple[SeatPosition, ...]:
+def _build_positions(timeline: SwarmTimeline, outcome: RunOutcome) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
     opening = {each.seat: each for each in reversed(timeline.reports)}
     votes: dict[SeatId, AnswerVote] = {}
     weights: Mapping[str, float] = {}
-    if first is not None:
-        votes = dict(list_votes(timeline, first.idea))
-        weights = first.weights
+    number = next(iter(outcome.numbers), 0)
+    if outcome.vote is not None:
+        number = outcome.vote.idea or number
+        votes = dict(list_votes(timeline, number))
+        weights = outcome.vote.weights
     positions = []
     for name in swarm.explorers:
         report, vote = opening.get(name), votes.get(name)
         position: VotePosition | None = None
         confidence: float | None = None
-        if first is not None:
-            position, confidence = find_vote(swarm, name, first.idea)
+        if outcome.vote is not None:
+            position, confidence = find_vote(swarm, name, number)
         if report is None and position is None:
             continue
         before = choice_before = ""
@@ -285,13 +386,12 @@ def _build_positions(
     return tuple(positions)
 
 
-def _collect_challenges(
-    timeline: SwarmTimeline, decided: Collection[int]
-) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(timeline: SwarmTimeline, outcome: RunOutcome) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back what was decided on."""
     challenges: list[SourcedClaim] = []
+    index = AnswerIndex(timeline.state)
     for finding in timeline.state.board.findings:
-        if finding.idea not in decided:
+        if index.find_answer(finding) not in outcome.numbers:
             continue
         for review in finding.reviews:
             if review.action == "challenge" and review.content:

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import compile_late, dump_json, one_line
-from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
-from moothall.protocols.swarm.answers import ConflictReview, DecisionReport, Operation, StatedIdea
+from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE, SwarmReportText
+from moothall.protocols.swarm.answers import DecisionReport, Operation, StatedIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationResult, SwarmSettings
 from moothall.protocols.swarm.json_fields import (
     format_agent_name,
@@ -24,7 +24,6 @@ from moothall.protocols.swarm.json_fields import (
     to_camel_case,
     to_plain_json,
 )
-from moothall.protocols.swarm.prompts import build_agent_state
 from moothall.protocols.swarm.reports.report import (
     build_swarm_report,
     list_section_titles,
@@ -32,6 +31,7 @@ from moothall.protocols.swarm.reports.report import (
 )
 from moothall.protocols.swarm.reports.standing import build_choice_json, build_standing_json
 from moothall.protocols.swarm.reports.timeline import IdeaJoin, ReceivedReport, SwarmTimeline
+from moothall.protocols.swarm.round_message import build_agent_state
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import read_params
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
@@ -175,6 +175,7 @@ def _build_finding(finding: Finding) -> dict[str, Any]:
     return take_fields(
         finding,
         "id agentId=seat round direction? coreIdea perspective details agreesWith confidence needsValidation searchAttempted "
+        "rating option? "
         "idea# alsoBacks=also# weight reviews verdict verdictReason=checked?",
         reviews=[take_fields(each, review) for each in finding.reviews],
     )
@@ -274,7 +275,9 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     done = timeline.state.completed
     if done is None:
         return None
-    resolution = "idea# consensusType carried support turnout confidence heads=voters effective"
+    resolution = (
+        "idea# option? consensusType carried support turnout confidence heads=voters effective"
+    )
     result = take_fields(
         done,
         "reason converged round synthesis resolved",
@@ -299,7 +302,7 @@ def render_operation_log(timeline: SwarmTimeline) -> str:
 def _build_log_entry(
     received: ReceivedReport, wanted: Operation, result: OperationResult
 ) -> dict[str, Any]:
-    return take_fields(
+    entry = take_fields(
         received,
         "operationId round timestamp from=seat operation params status result",
         operationId=f"op-{result.number}",
@@ -310,30 +313,34 @@ def _build_log_entry(
             result, "type success error? detail? target? before after", type="operation_result"
         ),
     )
+    if wanted.by_moot:
+        entry["by"] = "Moot"
+    return entry
 
 
 def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:
     """Render `agent-reports/round-N/NAME.md`: one report for people."""
     words, report = timeline.words, received.report
-    decision = report.decision_report or DecisionReport()
-    review = report.conflict_review or ConflictReview()
     rows: list[tuple[str, str, str, str]] = []
-    for _, each in received.operations:
+    for wanted, each in received.operations:
         outcome = words.yes if each.success else each.error
-        rows.append((f"op-{each.number}", each.operation, outcome, each.target))
+        name = each.operation
+        if wanted.by_moot:
+            name = words.by_moot.format(operation=name)
+        rows.append((f"op-{each.number}", name, outcome, each.target))
     findings: list[blocks.Block] = []
     for finding in report.findings:
         findings += _describe_finding(finding)
     operations = [blocks.build_table(("#", words.operations, "✓", ""), rows)]
-    candidates = [
-        (each.direction, each.concentration, each.response_prob)
-        for each in decision.candidates or ()
-    ]
-    chosen = blocks.Line(f"θ = {decision.threshold} · {one_line(decision.selected_direction)}")
-    table = blocks.build_table((words.direction, "S", "P(S,θ)"), candidates)
-    decided: list[blocks.Block] = [chosen, blocks.Quote(decision.selection_reason), table]
+    decided = _describe_decision(report.decision_report, words)
     round_name = words.round.format(number=received.round)
-    yes_or_no = words.yes if report.random_explore_forced else words.no
+    conflicts, conflict_details = words.not_stated, ""
+    if report.conflict_review is not None:
+        conflicts = str(report.conflict_review.conflicts_found)
+        conflict_details = report.conflict_review.details
+    yes_or_no = words.not_stated
+    if report.random_explore_forced is not None:
+        yes_or_no = words.yes if report.random_explore_forced else words.no
     return render_blocks(
         (
             blocks.Heading(f"{format_agent_name(received.seat)} · {round_name}", 1),
@@ -341,11 +348,29 @@ def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> st
             *blocks.build_section(words.findings, findings),
             *blocks.build_section(words.operations, operations),
             *blocks.build_section(words.decision, decided),
-            blocks.Heading(f"{words.conflicts}{words.colon}{review.conflicts_found}"),
-            blocks.Quote(review.details),
+            blocks.Heading(f"{words.conflicts}{words.colon}{conflicts}"),
+            blocks.Quote(conflict_details),
             blocks.Fields(((words.random, yes_or_no),)),
         )
     )
+
+
+def _describe_decision(
+    decision: DecisionReport | None, words: SwarmReportText
+) -> list[blocks.Block]:
+    """Describe how an agent came to its direction, as it said; where it did not, say so (S-39)."""
+    if decision is None:
+        return [blocks.Line(words.not_stated)]
+    candidates = [
+        (each.direction, each.concentration, each.response_prob)
+        for each in decision.candidates or ()
+    ]
+    threshold = "–"
+    if decision.threshold is not None:
+        threshold = str(decision.threshold)
+    chosen = blocks.Line(f"θ = {threshold} · {one_line(decision.selected_direction)}")
+    table = blocks.build_table((words.direction, "S", "P(S,θ)"), candidates)
+    return [chosen, blocks.Quote(decision.selection_reason), table]
 
 
 def _describe_finding(finding: StatedIdea) -> tuple[blocks.Block, ...]:

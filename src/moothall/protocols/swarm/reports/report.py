@@ -13,10 +13,10 @@ from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmSettings
 from moothall.protocols.swarm.json_fields import format_agent_name
 from moothall.protocols.swarm.reports import answer
-from moothall.protocols.swarm.reports.decision import build_decision, find_choice, list_votes
+from moothall.protocols.swarm.reports.decision import build_decision, find_outcome, list_votes
 from moothall.protocols.swarm.reports.standing import IdeaStanding, SwarmStanding, build_standing
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, translate_term
-from moothall.protocols.swarm.rules.endings import list_ballot_ideas
+from moothall.protocols.swarm.rules.endings import find_confidence, list_voted_answers
 from moothall.protocols.swarm.state import Finding
 from moothall.reports import blocks
 from moothall.reports.decision import Decision
@@ -42,8 +42,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
     """The final report at any time of a run, with the joins `apart` undone. Raises BadSetting when there is no such join."""
     words, standing = timeline.words, build_standing(timeline, apart)
     decision = shown = build_decision(timeline)
-    chosen = find_choice(timeline)
-    if chosen is not None and chosen.idea:
+    if find_outcome(timeline).ideas:
         # The headline is the idea's own sentence, not the words that an explorer had for it (S-34).
         shown = replace(decision, choice="")
     return build_report(
@@ -287,13 +286,18 @@ def _build_votes(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """Every vote with its reason, once all have voted."""
     words = standing.words
     rows: list[tuple[blocks.Cell, ...]] = []
-    for idea in list_ballot_ideas(standing.swarm):
-        name = words.idea_name.format(number=idea)
-        for seat, vote in list_votes(standing.timeline, idea):
+    for number, voted in list_voted_answers(standing.swarm).items():
+        name = voted.text
+        if voted.idea:
+            name = words.idea_name.format(number=voted.idea)
+        for seat, vote in list_votes(standing.timeline, number):
             position = vote.position or ""
             tone = _VOTE_TONES.get(position, "plain")
             verdict = blocks.Mark(translate_term(words, position), tone)
-            sure = f"{vote.confidence:.2f}" if vote.confidence else words.not_stated
+            confidence = find_confidence(vote)
+            sure = words.not_stated
+            if confidence is not None:
+                sure = f"{confidence:.2f}"
             rows.append((name, format_agent_name(seat), verdict, sure, vote.words))
     return (blocks.build_table(words.vote_heads, rows),)
 
@@ -366,6 +370,9 @@ def _build_sections(standing: SwarmStanding, *names: str) -> tuple[blocks.Block,
     titles = {
         name: str(getattr(standing.words, name)).format(threshold=threshold) for name in names
     }
+    if "what_decided" in titles and find_outcome(standing.timeline).choice is None:
+        # Readings that did not decide are not called what decided.
+        titles["what_decided"] = standing.words.what_readings_say
     return tuple(
         block
         for name in names

@@ -23,13 +23,12 @@ from moothall.protocols.swarm.facts import (
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.decision import (
     check_citations,
-    find_choice,
-    list_carried_ideas,
+    find_outcome,
     list_votes,
 )
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.endings import compute_figures
-from moothall.protocols.swarm.rules.evidence import direction_key
+from moothall.protocols.swarm.rules.evidence import AnswerIndex, direction_key
 from moothall.protocols.swarm.rules.review import with_ideas
 from moothall.protocols.swarm.state import Board, Finding, RoundReview, Swarm
 from moothall.scoring.likeness import normalize_idea
@@ -234,19 +233,19 @@ def _find_leading_idea(
     timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]
 ) -> IdeaStanding | None:
     """What the readings chose, else what the vote carried, else what the readings lean to, else the idea with most support."""
-    choice = find_choice(timeline)
-    carried = list_carried_ideas(timeline)
-    number = 0
-    if choice is not None:
-        number = choice.idea
-    elif carried:
-        number = carried[0].idea
-    completed = timeline.state.completed
+    outcome, completed = find_outcome(timeline), timeline.state.completed
+    number = next(iter(outcome.ideas), 0)
     if not number and completed is not None and completed.choice is not None:
         number = completed.choice.idea
     for idea in ideas:
         if idea.number == number:
             return idea
+    if outcome.option:
+        # What was found for the option that was decided on.
+        index = AnswerIndex(timeline.state)
+        for idea in ideas:
+            if any(index.find_answer(each) in outcome.numbers for each in idea.reasons):
+                return idea
     for idea in ideas:
         if idea.backers:
             return idea

@@ -27,7 +27,14 @@ from moothall.protocols.swarm.rules.evidence import (
     build_choice,
     is_clear,
 )
-from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
+from moothall.protocols.swarm.state import (
+    SILENT_ROUNDS,
+    Agent,
+    Board,
+    Idea,
+    Swarm,
+    with_changes,
+)
 from moothall.reading.choices import build_choices
 from moothall.reading.non_answers import check_beside
 from moothall.reading.stated import read_option
@@ -347,9 +354,10 @@ MAX_WRITERS: Final = 2
 def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
     """Return the ideas to vote on: those with a quorum, the best backed first; none if too few agents are left.
 
-    By evidence the ballot is always held: ideas without a quorum follow those that have it.
+    By evidence the ballot is always held: ideas without a quorum follow those that have it. Where the question has options, the
+    outcome is one of them, and no idea is voted on.
     """
-    if not _is_ballot_held(state) or state.measured is None:
+    if not _is_ballot_held(state) or state.measured is None or state.opened.subject.options:
         return ()
     if not state.by_evidence:
         return state.consensus[:MAX_VOTED_ON]
@@ -365,14 +373,28 @@ def _is_ballot_held(state: Swarm) -> bool:
 
 def list_ballot(state: Swarm, seat: SeatId) -> dict[int, PossibleAnswer]:
     """Return what a seat votes on: the answers that it has read itself, where readings decide, and the ideas."""
+    if state.opened.subject.options:
+        return AnswerIndex(state).answers
     ballot: dict[int, PossibleAnswer] = {}
     if state.by_evidence:
         ballot.update(AnswerIndex(state).list_read(seat))
     for idea in state.board.list_ideas(list_ballot_ideas(state)):
-        ballot[idea.number] = PossibleAnswer(
-            number=idea.number, name=idea.id, text=idea.text, idea=idea.number
-        )
+        ballot[idea.number] = _as_answer(idea)
     return ballot
+
+
+def list_voted_answers(state: Swarm) -> dict[int, PossibleAnswer]:
+    """Return the answers that all vote on, by their numbers: the options of the question, or the ideas on the ballot."""
+    if not state.opened.subject.options:
+        ideas = state.board.list_ideas(list_ballot_ideas(state))
+        return {idea.number: _as_answer(idea) for idea in ideas}
+    if not _is_ballot_held(state):
+        return {}
+    return AnswerIndex(state).answers
+
+
+def _as_answer(idea: Idea) -> PossibleAnswer:
+    return PossibleAnswer(number=idea.number, name=idea.id, text=idea.text, idea=idea.number)
 
 
 def find_ballot_fault(state: Swarm, seat: SeatId, ballot: SwarmBallot) -> str | None:
@@ -397,7 +419,7 @@ def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
     if state.stop is not None or not _is_ballot_held(state):
         return ()
     missing = tuple(seat for seat in state.active if seat not in state.ballots)
-    if list_ballot_ideas(state):
+    if list_ballot_ideas(state) or state.opened.subject.options:
         return missing
     if not state.by_evidence:
         return ()
@@ -443,12 +465,23 @@ def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | Non
     """Return a seat's vote on an idea, and its stated confidence; an idea that its ballot leaves out counts as abstained."""
     ballot, vote = state.ballots.get(seat), find_stated_vote(state, seat, idea)
     if vote is not None and vote.position != "abstain":
-        # A vote that takes a side with no confidence at all did not state one (M-2).
-        return vote.position, vote.confidence or None
+        return vote.position, find_confidence(vote)
     # No ballot, or one that names the idea without a position, is a missing vote: it counts for `outcome_uncertain`.
     if vote is None and (ballot is None or ballot.has_vote_on(idea)):
         return None, None
     return "abstain", None
+
+
+def find_confidence(vote: AnswerVote) -> float | None:
+    """Return how sure a vote is of its side: as stated, else by its rating, the chance that the answer is right (S-29)."""
+    # A vote that takes a side with no confidence at all did not state one (M-2).
+    if vote.confidence:
+        return vote.confidence
+    if vote.rating is None:
+        return None
+    if vote.position == "oppose":
+        return round(1 - vote.rating, DIGITS)
+    return vote.rating
 
 
 def find_stated_vote(state: Swarm, seat: SeatId, idea: int) -> AnswerVote | None:
@@ -463,14 +496,15 @@ def find_stated_vote(state: Swarm, seat: SeatId, idea: int) -> AnswerVote | None
 
 
 def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
-    """Return the results of the votes, idea by idea; nothing if nobody was asked."""
+    """Return the results of the votes, answer by answer; nothing if nobody was asked."""
     if not state.ballots:
         return ()
     correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     resolutions: list[IdeaResolution] = []
-    for idea in list_ballot_ideas(state):
+    for answer in list_voted_answers(state).values():
         votes = [
-            build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers
+            build_vote(state.seat(name), *find_vote(state, name, answer.number))
+            for name in state.explorers
         ]
         resolution = resolve_open_vote(votes, correlations=correlations)
         rounded: dict[str, float] = {}
@@ -478,7 +512,12 @@ def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
             value = getattr(resolution, field.name)
             if isinstance(value, float):
                 rounded[field.name] = round(value, DIGITS)
-        resolutions.append(copy_fields(IdeaResolution, resolution, idea=idea, **rounded))
+        option = ""
+        if not answer.idea:
+            option = answer.text
+        resolutions.append(
+            copy_fields(IdeaResolution, resolution, idea=answer.idea, option=option, **rounded)
+        )
     return tuple(resolutions)
 
 

@@ -15,9 +15,8 @@ from moothall.domain.dictionaries import group_pairs
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.topic import normalize_label
-from moothall.protocols.swarm.answers import Candidate, DecisionReport
 from moothall.protocols.swarm.facts import EvidenceChoice
-from moothall.protocols.swarm.state import Agent, Board, Swarm
+from moothall.protocols.swarm.state import Agent, Board, Finding, Swarm
 from moothall.scoring.evidence import AnswerReading, judge_evidence, scale_deposits
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.stigmergy import (
@@ -80,24 +79,6 @@ def count_active_signals(board: Board) -> Counter[str]:
     return Counter(signal.target for signal in board.signals)
 
 
-def build_decision_report(
-    state: Swarm, agent: Agent, direction: str, reason: str
-) -> DecisionReport:
-    """Build what code knows of a decision: the threshold, and the strongest directions with their probabilities."""
-    candidates = tuple(
-        Candidate(
-            direction=each.direction, concentration=each.effective, response_prob=each.probability
-        )
-        for each in weigh_directions(state, agent, TOP)
-    )
-    return DecisionReport(
-        threshold=agent.threshold,
-        candidates=candidates,
-        selected_direction=direction,
-        selection_reason=reason,
-    )
-
-
 MAX_RATED: Final = 12
 MAX_RANKED: Final = 12
 CLEAR_READINGS: Final = 2
@@ -150,7 +131,7 @@ class AnswerIndex:
         }
 
     def _index_directions(self) -> dict[str, int]:
-        """Return the answer that each direction stands for: the one of its name, else what most explorers first reported there.
+        """Return the answer that each direction stands for: the one that it names, else what most explorers first reported there.
 
         Directions in which the same idea was reported are one, however they are spelled.
         """
@@ -159,15 +140,15 @@ class AnswerIndex:
             for answer in self.answers.values()
             if not answer.idea
         }
+        stated: dict[str, int] = {}
         finders: dict[str, Counter[int]] = {}
         met: set[tuple[SeatId, int]] = set()
         for finding in self._state.board.findings:
+            if finding.idea not in self.answers or finding.verdict == "refuted":
+                continue
+            stated[direction_key(finding.core_idea)] = finding.idea
             # An idea that is stated again and again, wherever its author stands, was found in the first direction.
-            if (
-                finding.idea in self.answers
-                and finding.verdict != "refuted"
-                and (finding.seat, finding.idea) not in met
-            ):
+            if (finding.seat, finding.idea) not in met:
                 met.add((finding.seat, finding.idea))
                 finders.setdefault(direction_key(finding.direction), Counter())[finding.idea] += 1
         held = Counter(number for agent in self._state.agents.values() for number in agent.holds)
@@ -175,7 +156,16 @@ class AnswerIndex:
             key: max(each, key=lambda idea: (held[idea] > 0, each[idea], held[idea], -idea))
             for key, each in finders.items()
         }
-        return named if self._state.opened.subject.options else {**named, **directions}
+        if self._state.opened.subject.options:
+            return named
+        # A direction in the words of an idea stands for that one, whatever was reported there first.
+        return {**named, **directions, **stated}
+
+    def find_answer(self, finding: Finding) -> int:
+        """Return the number of the answer that a finding is about, 0 for none: its idea, or an option of the question."""
+        if not self._state.opened.subject.options:
+            return finding.idea
+        return self.by_direction.get(direction_key(finding.option or finding.direction), 0)
 
     def list_read(self, seat: SeatId) -> dict[int, PossibleAnswer]:
         """Return the answers that an explorer can rate: what it stated itself, and what the directions that it read stand for.
@@ -184,14 +174,32 @@ class AnswerIndex:
         """
         if self._state.opened.subject.options:
             return self.answers
-        own = [finding.idea for finding in self._state.board.findings if finding.seat == seat]
-        ways = [
-            self.by_direction[key]
-            for key in self._state.agents[seat].read
-            if key in self.by_direction
-        ]
+        own = self._list_stated(seat)
+        ways: list[int] = []
+        for key in self._state.agents[seat].read:
+            if key in self.by_direction and self._has_read(seat, key):
+                ways.append(self.by_direction[key])
         numbers = [number for number in dict.fromkeys((*own, *ways)) if number in self.answers]
         return {number: self.answers[number] for number in sorted(numbers[-MAX_RATED:])}
+
+    def _list_stated(self, seat: SeatId) -> list[int]:
+        """Return the ideas that an explorer stated; one that is asked plainly may only stand behind an idea of others."""
+        is_outside = self._state.seat(seat).is_outside
+        stated: list[int] = []
+        for finding in self._state.board.findings:
+            if finding.seat != seat:
+                continue
+            idea = self._state.board.idea(finding.idea)
+            is_founder = idea is not None and seat in idea.independent
+            if is_outside or is_founder or finding.details or finding.rating is not None:
+                stated.append(finding.idea)
+        return stated
+
+    def _has_read(self, seat: SeatId, key: str) -> bool:
+        """Whether an explorer that was at a direction read it: who is asked plainly says by its rating what it read."""
+        if self._state.seat(seat).is_outside:
+            return True
+        return seat in self._state.board.readings.get(key, {})
 
     def sum_deposits(self) -> dict[tuple[int, SeatId], tuple[int, float]]:
         """Return how often and how much in all each explorer deposited on the directions of an answer."""

@@ -36,9 +36,7 @@ from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
 OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
 MAX_DIRECTIONS: Final = 256
 MAX_CLAIMS: Final = 256
-_FINDING: Final = (
-    "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
-)
+_FINDING: Final = "coreIdea perspective details agreesWith confidence needsValidation searchAttempted rating option"
 
 
 class OperationRefused(Exception):
@@ -224,7 +222,11 @@ class BlackboardEditor:
             "direction": agent.direction,
         }
         finding = copy_fields(Finding, stated, seat=agent.seat, **place)
-        views = {normalize_label(finding.perspective)} if finding.perspective else set()
+        view = finding.perspective
+        if not view and not self._state.seat(agent.seat).is_outside:
+            # Nobody asked it for a perspective: where it looked counts as one (S-18).
+            view = finding.direction
+        views = {normalize_label(view)} if view else set()
         self._change_board(
             findings=(*self.board.findings, finding), perspectives=self.board.perspectives | views
         )

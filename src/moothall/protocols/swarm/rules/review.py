@@ -31,6 +31,7 @@ from moothall.protocols.swarm.answers import (
 )
 from moothall.protocols.swarm.facts import CollisionMode, IdeasSorted, PlacedIdea
 from moothall.protocols.swarm.rules.evidence import direction_key
+from moothall.protocols.swarm.rules.plain_report import HELD_FROM
 from moothall.protocols.swarm.state import (
     Agent,
     Board,
@@ -130,7 +131,7 @@ def _select_targets(
             others.append(finding)
 
     # Lower ranks come first: the mode's own criterion, then findings with few reviews, then the newest.
-    def rank(finding: Finding) -> tuple[float, float, int]:
+    def rank(finding: Finding) -> tuple[bool, float, float, int]:
         fits = {
             "collaborate_deepen": -strength.get(direction_key(finding.direction), 0.0),
             # A debate needs findings from a perspective that the agent has not taken itself: False sorts before True.
@@ -138,7 +139,8 @@ def _select_targets(
             "review_challenge": float(len(finding.reviews)),
             "early_synthesis": 0.0,
         }[mode]
-        return fits, float(len(finding.reviews)), -finding.number
+        # To a bare repetition of an idea there is little to say.
+        return not finding.details, fits, float(len(finding.reviews)), -finding.number
 
     return sorted(others, key=rank)[:SHOWN]
 
@@ -612,8 +614,8 @@ def _count_backers(
     for finding in findings:
         if finding.seat not in last or last[finding.seat][0] != finding.round:
             last[finding.seat] = (finding.round, set())
-        # What the validator refuted backs nothing.
-        if finding.key in refuted:
+        # What the validator refuted backs nothing, nor does what its author rates low.
+        if finding.key in refuted or _is_rated_low(finding):
             continue
         for number in (finding.idea, *finding.also):
             if number in since:
@@ -622,6 +624,10 @@ def _count_backers(
                 last[finding.seat][1].add(number)
     backed = {number: replace(idea, since=since[number]) for number, idea in ideas.items()}
     return backed, {seat: tuple(sorted(numbers)) for seat, (_, numbers) in last.items()}
+
+
+def _is_rated_low(finding: Finding) -> bool:
+    return finding.rating is not None and finding.rating < HELD_FROM
 
 
 def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair, tuple[float, int]]:

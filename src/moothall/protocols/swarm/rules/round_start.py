@@ -2,6 +2,7 @@
 every report with the scores of violations (source 15.3, 15.4)."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from moothall.domain.dictionaries import group_pairs
@@ -20,6 +21,7 @@ from moothall.protocols.swarm.rules.evidence import (
     weigh_directions,
 )
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
+from moothall.protocols.swarm.rules.plain_report import is_asked_plainly
 from moothall.protocols.swarm.state import ASKED, SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 from moothall.scoring.stigmergy import compute_response
 
@@ -27,6 +29,9 @@ MAX_WAKES: Final = 3
 PINGS: Final = 3
 DEGRADED_AT: Final = 2
 REMOVED_AT: Final = 3
+FOLLOW: Final = 0.70
+UNCOVERED: Final = 0.15
+"""Of 100 rounds of a seat that Moot asks: so many follow what is weighed most, so many go where it has not been (S-11)."""
 COVERED_BY: Final = 3
 """How many explorers must have read a direction before it is no longer offered first to those who have not."""
 
@@ -119,7 +124,7 @@ def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> fac
         if choices:
             recommended = choices[0].direction
         unread = _find_unread_direction(state, agent, index, at)
-    return facts.RoundOrder(
+    order = facts.RoundOrder(
         seat=agent.seat,
         random=random,
         must_switch=must_switch,
@@ -128,6 +133,69 @@ def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> fac
         recommended=unread or recommended,
         cover=bool(unread),
     )
+    if not is_asked_plainly(state, agent.seat):
+        return order
+    return _draw_direction(state, agent, order, weighed, at)
+
+
+def _draw_direction(
+    state: Swarm,
+    agent: Agent,
+    order: facts.RoundOrder,
+    weighed: Sequence[WeighedDirection],
+    at: int,
+) -> facts.RoundOrder:
+    """Return the order with the one direction that code draws for a seat that Moot asks (S-11, S-37).
+
+    Of 100 rounds without another order, 70 follow what is weighed most, 15 go where this seat has not been, 15 anywhere.
+    """
+    leave = ""
+    if order.must_switch or order.inhibited:
+        leave = agent.direction
+    if not weighed:
+        option = _find_option(state, at)
+        return replace(order, given=option, is_new=state.round > 0 and not option)
+    open_ways = [each for each in weighed if each.direction != leave]
+    seed, number, seat = state.opened.seed, state.round + 1, agent.seat
+    mood = random_unit(seed, "mood", number, seat)
+    drawn = random_unit(seed, "direction", number, seat)
+    options = state.opened.subject.options
+    # Directions on the blackboard alone: what nobody has named yet is asked for as a new one.
+    unread = [each for each in open_ways if each.key not in agent.read]
+    given = ""
+    # Draws of their own: agents from outside get the same orders, whoever else takes part.
+    if order.cover:
+        given = order.recommended
+    elif order.random or mood >= FOLLOW + UNCOVERED:
+        # One place more than there are directions: the last one stands for a new one.
+        places = [*(each.direction for each in open_ways), ""]
+        if options:
+            places = [*options]
+        given = places[int(drawn * len(places))]
+    elif mood >= FOLLOW and unread:
+        given = unread[int(drawn * len(unread))].direction
+    elif mood < FOLLOW and open_ways:
+        given = _follow(state, agent, open_ways).direction
+    elif options:
+        given = options[int(drawn * len(options))]
+    return replace(order, given=given, is_new=not given, leave=leave)
+
+
+def _find_option(state: Swarm, at: int) -> str:
+    """Return the option that an explorer begins with: each starts elsewhere in the list."""
+    options = state.opened.subject.options
+    if not options:
+        return ""
+    return options[(at + state.round) % len(options)]
+
+
+def _follow(state: Swarm, agent: Agent, ways: Sequence[WeighedDirection]) -> WeighedDirection:
+    """Return the direction that a follower takes: down the list, each with its probability P(S, θ); else the first."""
+    for each in ways:
+        chance = random_unit(state.opened.seed, "follow", state.round + 1, agent.seat, each.key)
+        if chance < each.probability:
+            return each
+    return ways[0]
 
 
 def _find_own_direction(
@@ -200,8 +268,10 @@ def is_ping(state: Swarm, seat: SeatId) -> bool:
 
 
 def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[facts.Violation]:
-    """Return the violations of a report, at most one per check."""
+    """Return the violations of a report, at most one per check; none of a seat that Moot asks, which is asked for nothing of it."""
     violations: list[facts.Violation] = []
+    if is_asked_plainly(state, agent.seat):
+        return violations
     for name, detail in _list_faults(state, agent, report):
         violation = facts.Violation(
             seat=agent.seat,
@@ -224,19 +294,29 @@ def _list_faults(state: Swarm, agent: Agent, report: RoundReport) -> Iterator[tu
     if fault is not None:
         yield fault
     # C3: there must be a conflict review, also if it found no conflict.
-    if report.conflict_review is None:
+    if report.conflict_review is None and _must_be_complete(report):
         yield "conflict_review_missing", ""
     # C4: random exploration must be carried out if it was ordered.
     order = state.orders.get(agent.seat)
-    if order is not None and order.random and not report.random_explore_forced:
+    is_forced = report.random_explore_forced
+    if is_forced is None:
+        is_forced = not _must_be_complete(report)
+    if order is not None and order.random and not is_forced:
         yield "random_explore_not_executed", ""
+
+
+def _must_be_complete(report: RoundReport) -> bool:
+    """Whether a report must have all that the protocol asks of an agent: where it sends any of it (S-39)."""
+    return report.decision_report is not None or report.conflict_review is not None
 
 
 def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> tuple[str, str] | None:
     """C2: the decision report must be complete, and its probabilities correct."""
     decision = report.decision_report
     if decision is None:
-        return "decision_report_missing", ""
+        if _must_be_complete(report):
+            return "decision_report_missing", ""
+        return None
     missing = _find_missing_part(decision)
     if missing:
         return f"decision_report_missing_{missing}", ""
