@@ -237,6 +237,7 @@ def test_a_forecast_is_pooled_and_drawn_nowhere_without_reviewed_cases(
     assert pooled.low <= pooled.chance <= pooled.high
     if pooled.count == 3:
         assert (pooled.low, pooled.high) == (pytest.approx(0.4), pytest.approx(0.8))
+    # The chance that people read is that of the event.
     assert decision.chance_hidden
 
 

@@ -263,14 +263,11 @@ def test_callers_read_and_give_the_frame(wire: ApiModel) -> None:
     """Q-1, D-5"""
     session = wire.open("ada", "bob", topic=CLINIC)
     frame = wire.read(session)["frame"]
-    assert frame == {
+    stated = {name: value for name, value in frame.items() if value}
+    assert stated == {
         "kind": "choice",
         "answers": ["Postgres", "document database"],
         "madeBy": "moot",
-        "added": [],
-        "assumes": "",
-        "criteria": [],
-        "model": "",
     }
     free = wire.open("ada", "bob", topic=CLINIC, frame="off")
     assert wire.read(free).get("frame") is None
@@ -327,3 +324,28 @@ def test_the_kind_of_question_says_whether_people_read_a_chance(
     assert decision.confidence is not None
     assert decision.chance_hidden is not is_shown
     assert (decision.forecast is not None) is topic.startswith("Will")
+
+
+@pytest.mark.parametrize("protocol", ["persona", "debate", "advisory", "consensus"])
+def test_who_takes_none_of_the_listed_answers_is_counted_and_named(
+    tmp_path: Path, protocol: str
+) -> None:
+    """Q-1: "none of these" is the objection to a list that Moot has made."""
+
+    def choose(brief: Brief) -> dict[str, str]:
+        if brief.form.kind == POSITIONS[protocol] and brief.seat.id == "ada":
+            return {"choice": "none of these", "own_choice": "a paper file"}
+        return {"choice": "Postgres"}
+
+    async def run() -> tuple[Any, str]:
+        environ = {"MOOT_HOME": str(tmp_path), "HOME": str(tmp_path), "MOOT_LEDGER": "memory:"}
+        async with Moot(environ=environ) as moot:
+            seats: dict[str, Any] = {name: partial(speak(choose)) for name in ("ada", "bob", "cy")}
+            decision = await moot.hold(CLINIC, protocol=protocol, seats=seats)
+            return decision, await moot.export(decision.session, "minutes")
+
+    decision, minutes = asyncio.run(run())
+    assert [(each.seat, each.said) for each in decision.objections] == [("ada", "a paper file")]
+    named = sum(bool(each.choice_before) for each in decision.positions)
+    assert f"1 of {named} say none of these: ada: “a paper file”" in minutes
+    assert decision.to_json()["objections"][0]["seat"] == "ada"

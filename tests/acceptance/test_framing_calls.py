@@ -12,6 +12,7 @@ from tests.acceptance.test_frames import speak
 
 from moothall.app import framing
 from moothall.app.moot import Moot
+from moothall.app.opening import frame_planned
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Opened
@@ -241,6 +242,59 @@ def test_a_plan_asks_nobody_and_counts_the_call(tmp_path: Path) -> None:
 
     run(tmp_path, model, plan)
     assert model.asked == []
+
+
+def test_who_denies_what_the_question_takes_for_granted_says_none_of_these(tmp_path: Path) -> None:
+    """Q-1: it is asked with the choice, and the objection is counted."""
+    model = Model()
+    shown: list[str] = []
+
+    def object_to_it(brief: Brief) -> object:
+        shown.append(build_user_prompt(brief))
+        own = {"choice": "none of these", "own_choice": "it is not ready"}
+        return speak(lambda _: own, "It is not ready.")(brief)
+
+    seats = {"ada": "oracle", "bob": "mine", "cy": "oracle"}
+    decision = run(
+        tmp_path,
+        model,
+        lambda moot: moot.hold(DAYS, protocol="debate", seats=seats),
+        mine=object_to_it,
+    )
+    assert (
+        "if it is false, choose none of these and say so:\n| That the release is ready." in shown[0]
+    )
+    assert [(each.seat, each.said) for each in decision.objections] == [("bob", "it is not ready")]
+
+
+def test_who_sees_the_frame_before_the_session_opens_pays_once(tmp_path: Path) -> None:
+    """Q-1: the page shows it; opening asks nobody again, and the cost is counted with the session."""
+    model = Model()
+    seats = {"ada": "oracle", "bob": "mailbox", "cy": "mailbox"}
+
+    async def work(moot: Moot) -> tuple[Opened, Opened, Opened]:
+        planned = await moot.plan_session(DAYS, protocol="debate", seats=seats)
+        framed = await frame_planned(moot, planned)
+        assert framed.opened.framing is not None
+        again = await moot.plan_session(DAYS, protocol="debate", seats=seats)
+        assert again.framer is None
+        assert again.opened.frame == framed.opened.frame
+        taken = await open_session(moot, seats=seats)
+        # Of another session of the same question the model is asked anew, and its opener may say otherwise.
+        await frame_planned(moot, await moot.plan_session(DAYS, protocol="debate", seats=seats))
+        changed = await open_session(moot, seats=seats, options=["Friday", "never"])
+        plain = await open_session(moot, seats=seats, options=["Friday", "never"])
+        return taken, changed, plain
+
+    taken, changed, plain = run(tmp_path, model, work)
+    assert len(model.framed) == 2
+    assert taken.framing is not None
+    assert taken.framing.usage == COST
+    assert changed.frame is not None
+    assert (changed.frame.made_by, changed.frame.answers) == ("opener", ("Friday", "never"))
+    assert changed.framing is not None
+    assert changed.framing.usage == COST
+    assert plain.framing is None
 
 
 def test_a_meeting_with_a_framed_question_decides_one_of_its_answers(tmp_path: Path) -> None:

@@ -236,8 +236,15 @@ export interface Frame {
   madeBy: "moot" | "opener" | "model";
   model: string;
   added: string[];
+  unit: string;
   assumes: string;
   criteria: string[];
+}
+export interface Framed {
+  frame?: Frame | null;
+  asked: string;
+  tokens: number;
+  fault: string;
 }
 export interface Invite {
   tokenId: string;
@@ -482,6 +489,7 @@ export interface SessionLine {
   parked: string;
   standing: "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "newer" | "not_installed";
   choice: string;
+  leading: string;
   strength: string;
   isImported: boolean;
   tags: string[];
@@ -621,6 +629,7 @@ export interface Results {
   "moot.closeSession": Written;
   "moot.exportSession": Export;
   "moot.forkSession": Fork;
+  "moot.frameQuestion": Framed;
   "moot.getAsks": Asks;
   "moot.getItems": Items;
   "moot.getOpening": Opening;

@@ -34,6 +34,8 @@ FRAME_TOKENS: Final = 300
 """How long its answer may be."""
 MAX_QUESTION: Final = 4_000
 """A longer text is not sent: it is a task, and the call is to be a short one."""
+MAX_FRAMED: Final = 64
+"""How many framed questions wait for their session."""
 OPEN_WORDS: Final = frozenset({"open", "-"})
 
 _FORM: Final = AnswerForm(
@@ -133,6 +135,7 @@ def find_framer(
     is_said = options.get("frame") == "off" or options.get("kind") or opened.subject.options
     if is_said or options.get("demo") or not is_framed(plugin):
         return None
+    # What the words plainly say needs no model; a long text is a task.
     read = read_question(opened.topic)
     if (read is not None and read.is_sure) or len(opened.topic) > MAX_QUESTION:
         return None
@@ -144,6 +147,46 @@ def _find_cost(seat: Seat) -> tuple[bool, float]:
     """Return what the call costs; a price that is not known comes last."""
     price = find_price(seat, FRAMING_IN, FRAME_TOKENS)
     return price is None, float(price or 0)
+
+
+class FramedQuestions:
+    """What models have said of questions whose sessions are not open yet: who sees a frame before it opens one pays for it once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str, str], Opened] = {}
+
+    def add(self, opened: Opened, seat: Seat) -> None:
+        """Keep the newest ones."""
+        self._known[opened.topic, opened.language, seat.platform] = opened
+        # The oldest go first: a dict has its keys in the order in which they came.
+        while len(self._known) > MAX_FRAMED:
+            del self._known[next(iter(self._known))]
+
+    def find(self, opened: Opened) -> Opened | None:
+        """Return an opening of the same question that was framed by a model which sits in this one, too."""
+        for seat in opened.seats:
+            earlier = self._known.get((opened.topic, opened.language, seat.platform))
+            if earlier is not None:
+                return earlier
+        return None
+
+    def forget(self, opened: Opened) -> None:
+        """The session is open: its opening has the call, and what it cost."""
+        for seat in opened.seats:
+            self._known.pop((opened.topic, opened.language, seat.platform), None)
+
+
+def apply_earlier_frame(opened: Opened, framer: Seat | None, known: FramedQuestions) -> Opened:
+    """Return an opening with the call that framed its question before; with its frame, too, where the opener gave none."""
+    earlier = known.find(opened)
+    if earlier is None or earlier.framing is None:
+        return opened
+    seat = next(each for each in opened.seats if each.platform == earlier.framing.platform)
+    framed = replace(opened, framing=replace(earlier.framing, seat=seat.id))
+    # An opener who has said the kind or the answers is not overruled; the call was made all the same.
+    if framer is None or earlier.frame is None:
+        return framed
+    return set_frame(framed, earlier.frame)
 
 
 async def ask_for_frame(seating: Seating, opened: Opened, seat: Seat) -> Opened:
@@ -161,6 +204,7 @@ async def ask_for_frame(seating: Seating, opened: Opened, seat: Seat) -> Opened:
             response = await _respond(seating, seat, brief)
     except TimeoutError:
         return replace(opened, framing=replace(call, usage=_add_up(meters), fault="late"))
+    # What it cost is counted whether or not it can be used.
     call = replace(call, usage=response.usage)
     if isinstance(response, NoAnswer):
         log.info("the question was not framed: %s", response.detail)

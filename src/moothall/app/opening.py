@@ -19,7 +19,13 @@ from moothall.app.decision_records import (
 )
 from moothall.app.discovery import ChosenPlatforms, choose_platforms, name_models
 from moothall.app.environment import resolve_home
-from moothall.app.framing import ask_for_frame, find_framer, frame_question
+from moothall.app.framing import (
+    apply_earlier_frame,
+    ask_for_frame,
+    find_framer,
+    frame_question,
+    is_framed,
+)
 from moothall.app.given_files import read_given_files
 from moothall.app.panels import (
     Panel,
@@ -164,11 +170,14 @@ async def plan_session(
         await resources.seating.check_search(find_plugin(opened).rules.forms)
     names = _list_foreign_tools(opened.tools, roster)
     await resources.seating.check_tools(names, language, is_tried=given.get("check") is not False)
+    # Whoever opens the session asks that seat's model; a plan asks nobody.
+    framer = find_framer(opened, plugin, given, resources.seating)
+    if is_framed(plugin) and not demo:
+        opened = apply_earlier_frame(opened, framer, resources.framed_questions)
+    if opened.framing is not None:
+        framer = None
     return PlannedSession(
-        opened=opened,
-        session=wanted,
-        left_out=discovered.left_out,
-        framer=find_framer(opened, plugin, given, resources.seating),
+        opened=opened, session=wanted, left_out=discovered.left_out, framer=framer
     )
 
 
@@ -194,6 +203,7 @@ async def frame_planned(resources: Resources, planned: PlannedSession) -> Planne
     if planned.framer is None:
         return planned
     opened = await ask_for_frame(resources.seating, planned.opened, planned.framer)
+    resources.framed_questions.add(opened, planned.framer)
     return replace(planned, opened=opened, framer=None)
 
 
@@ -201,6 +211,7 @@ async def open_planned(resources: Resources, planned: PlannedSession) -> Session
     """Frame a session that was planned, record its opening, and add it to its thread, if it has one."""
     planned = await frame_planned(resources, planned)
     session = await resources.engine.open(planned.opened, planned.session)
+    resources.framed_questions.forget(planned.opened)
     thread = planned.opened.subject.thread
     stand_in = find_stand_in(planned.opened.seats, planned.opened.demo)
     # What is never remembered would stay in its thread as a session that goes on.

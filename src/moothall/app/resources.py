@@ -15,6 +15,7 @@ from moothall.ports.ledger import Ledger, is_claimed
 from moothall.ports.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from moothall.app.framing import FramedQuestions
     from moothall.app.seats import GivenParticipant, Seating
     from moothall.engine.engine import Engine
     from moothall.memory.decision_memory import DecisionMemory
@@ -143,6 +144,13 @@ class Resources:
             if is_named and record.body.startswith(begin):
                 return True
         return False
+
+    @cached_property
+    def framed_questions(self) -> "FramedQuestions":
+        """What models have said of questions whose sessions are not open yet."""
+        from moothall.app.framing import FramedQuestions
+
+        return FramedQuestions()
 
     @cached_property
     def memory(self) -> "DecisionMemory":

@@ -18,7 +18,7 @@ from moothall.domain.frame import is_either_or
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.prompt_parts import build_system_text
 from moothall.domain.replace import copy_fields, dataclass
-from moothall.domain.safe_text import quote_user, shorten_text
+from moothall.domain.safe_text import quote_lines, quote_user, shorten_text
 from moothall.domain.session_state import ProtocolState
 from moothall.domain.topic import list_input_numbers
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
@@ -133,6 +133,7 @@ def fill_brief(
     if frame is not None and frame.kind == "number":
         hint = PARTICIPANT_PROMPT[opened.language].number_hint.format(unit=frame.unit).strip(" ,，")
         more["hints"] = {**more.get("hints", {}), "number": hint}
+    own += _quote_premise(state, more.get("schema"))
     # Not `copy_fields`, which looks for the fields of any two classes: a brief is built for every ask.
     same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **more}
     return Brief(
@@ -145,6 +146,18 @@ def fill_brief(
         own=own,
         **same,
     )
+
+
+def _quote_premise(state: ProtocolState, schema: Schema | None) -> str:
+    """Return what the question takes for granted, where an answer is chosen: who denies it answers none of these (Q-1)."""
+    frame, words = state.opened.frame, PARTICIPANT_PROMPT[state.opened.language]
+    if frame is None or not frame.assumes or schema is None:
+        return ""
+    chosen = schema.get("properties", {}).get("choice", {})
+    if words.none_of_these not in chosen.get("enum", ()):
+        return ""
+    # A model wrote it: it is quoted as everybody's words are.
+    return f"\n{words.premise}\n{quote_lines(frame.assumes)}"
 
 
 MAX_WORDS_SHOWN: Final = 12_000

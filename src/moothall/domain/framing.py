@@ -99,6 +99,7 @@ def _settle_kind(
 def _check_choice(
     frame: Frame, given: Sequence[str], answers: Sequence[str], question: str
 ) -> Frame | FramingFault:
+    # Who repeats the question has not framed it.
     if len(answers) < 2:
         repeated = [each for each in given if _is_sentence_of(each, question)]
         return "echo" if repeated and len(repeated) == len(given) else "few_answers"
@@ -141,6 +142,7 @@ def _is_sentence_of(text: str, question: str) -> bool:
 
 def _stands_in(answer: str, text: str) -> bool:
     """Whether a text has an answer, or each of its words."""
+    # Chinese has no spaces between words: there the answer stands in one piece.
     letters = _fold_letters(answer)
     if letters and _HAN.search(answer):
         return letters in _fold_letters(text)

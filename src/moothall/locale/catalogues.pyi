@@ -564,6 +564,7 @@ class ParticipantPromptText(Texts):
     no: str
     number_hint: str
     none_of_these: str
+    premise: str
     or_one: str
     which_meant: str
     between_choices: str

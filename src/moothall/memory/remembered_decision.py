@@ -89,6 +89,7 @@ class RememberedDecision:
         review = self.review
         if review is None or self.record.forecast is None:
             return None
+        # A review may say what happened, whatever was decided.
         named = normalize_label(review.choice)
         if named in YES_OR_NO:
             return self.record.forecast, named in YES

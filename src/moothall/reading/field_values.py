@@ -109,8 +109,8 @@ def read_value(schema: Schema, value: object, path: str, notes: ReadingNotes) ->
         return _read_open_choice(schema, value, path, notes)
     if "const" in schema or "enum" in schema:
         return read_choice(schema.get("enum") or [schema["const"]], value, path, notes)
-    if ESTIMATE in schema:
-        number = read_estimate(value, path, schema[ESTIMATE])
+    if ESTIMATE in schema or _is_unlimited(schema):
+        number = read_estimate(value, path, schema.get(ESTIMATE, ""))
         if number != value:
             notes.add("read", path, value, number)
         return number
@@ -133,6 +133,12 @@ def read_value(schema: Schema, value: object, path: str, notes: ReadingNotes) ->
             raise BadAnswer(f"{path}: nothing was expected (given: {show_value(value)})")
         case _:
             return value
+
+
+def _is_unlimited(schema: Schema) -> bool:
+    """Whether a number may be any: an estimate, which is never a share that "40 %" stands for."""
+    limits = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+    return schema.get("type") == "number" and limits.isdisjoint(schema)
 
 
 def _read_open_choice(schema: Schema, value: object, path: str, notes: ReadingNotes) -> object:

@@ -121,6 +121,14 @@ class LeadingAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FrameObjection:
+    """A seat that takes none of the answers that are listed, and what it says instead."""
+
+    seat: SeatId
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UncountedAnswer:
     """A seat that answered yes or no, also when it was asked which of the things in the question it means."""
 
@@ -294,6 +302,8 @@ class Decision:
     """The first answers where nothing was decided, the first one first."""
     leading_note: str = field(default="", compare=False)
     """The same in one sentence, for people (S-35)."""
+    objections: tuple[FrameObjection, ...] = ()
+    """Who said blind that none of the listed answers is right, and what instead (Q-1)."""
     uncounted: tuple[UncountedAnswer, ...] = ()
     """Who answered yes or no where the question asks which one: recorded, and counted for nothing."""
     parked: str = ""

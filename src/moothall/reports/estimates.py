@@ -7,10 +7,12 @@ from moothall.domain.facts import Opened
 from moothall.domain.frame import YES, format_number, is_yes_or_no, read_plain_number
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.domain.topic import normalize_label
+from moothall.domain.safe_text import one_line
+from moothall.domain.topic import Frame, normalize_label
 from moothall.locale.catalogues import SharedReportText
 from moothall.reports import blocks
-from moothall.reports.decision import Decision, SeatPosition
+from moothall.reports.blocks import Block
+from moothall.reports.decision import Decision, FrameObjection, SeatPosition
 from moothall.reports.wording import format_percent
 from moothall.scoring.estimates import (
     ForecastEstimate,
@@ -21,10 +23,13 @@ from moothall.scoring.estimates import (
 from moothall.scoring.trust import find_accuracy
 
 
-def add_estimate(decision: Decision, opened: Opened, seats: Sequence[Seat]) -> Decision:
-    """Return a decision with what its seats estimated blind; any decision of another kind of question as it is."""
+def add_blind_results(decision: Decision, opened: Opened, seats: Sequence[Seat]) -> Decision:
+    """Return a decision with what follows from its frame and the blind answers: objections to the list, and estimates."""
     frame = opened.frame
-    if frame is None or frame.kind not in {"number", "forecast"}:
+    if frame is None:
+        return decision
+    decision = replace(decision, objections=_list_objections(decision.positions, frame))
+    if frame.kind not in {"number", "forecast"}:
         return decision
     if frame.kind == "number":
         return _add_number(decision, frame.unit)
@@ -38,6 +43,28 @@ def add_estimate(decision: Decision, opened: Opened, seats: Sequence[Seat]) -> D
         return decision
     # People read one chance: that of the event.
     return replace(decision, forecast=forecast, chance_hidden=True)
+
+
+def _list_objections(positions: Sequence[SeatPosition], frame: Frame) -> tuple[FrameObjection, ...]:
+    """Return who named none of the listed answers blind; a bare yes or no names nothing, and is no objection."""
+    listed = set(map(normalize_label, frame.answers))
+    objections: list[FrameObjection] = []
+    for each in positions:
+        label = normalize_label(each.choice_before)
+        if listed and label and label not in listed and not is_yes_or_no(label):
+            objections.append(FrameObjection(seat=each.seat, said=one_line(each.choice_before)))
+    return tuple(objections)
+
+
+def explain_objections(decision: Decision, words: SharedReportText) -> list[Block]:
+    """Say how many take none of the listed answers, and what they say instead."""
+    if not decision.objections:
+        return []
+    said = words.between_mends.join(f"{each.seat}: “{each.said}”" for each in decision.objections)
+    voices = sum(bool(each.choice_before) for each in decision.positions)
+    count = len(decision.objections)
+    text = words.framed["objected"].format(count=count, voices=voices, said=said)
+    return [blocks.Line(text, "warn")]
 
 
 def _add_number(decision: Decision, unit: str) -> Decision:

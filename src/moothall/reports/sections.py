@@ -26,7 +26,7 @@ from moothall.reports.decision import (
     is_chance_shown,
     summarize_choice,
 )
-from moothall.reports.estimates import list_estimate_rows
+from moothall.reports.estimates import explain_objections, list_estimate_rows
 from moothall.reports.given import build_given, describe_framing, summarize_given
 from moothall.reports.given_tools import build_tool_uses, describe_tool_use
 from moothall.reports.quotations import (
@@ -302,6 +302,7 @@ def build_report(
     below = (
         *build_answers(decision, words),
         *explain_uncounted(decision, words),
+        *explain_objections(decision, words),
         blocks.Line(cost, "dim"),
         *describe_evidence_base(timeline),
         *explain_refusals(timeline, words),

@@ -268,7 +268,7 @@ export function NewSession() {
             </Action>
           </div>
         </form>
-        <Estimate params={params} files={files} isAsked={draft.topic.trim() !== "" && mayOpen()} />
+        <Estimate params={params} files={files} isAsked={draft.topic.trim() !== "" && mayOpen()} isFramed={listOptions(draft, opening).some((each) => each.name === "frame")} options={draft.options} onChange={(options) => change({ options: { ...draft.options, ...options } })} />
         {!opening && !error && mayOpen() && <Loading />}
       </main>
     </>
@@ -397,11 +397,96 @@ function SeatEditor({ seats, opening, onChange }: { seats: SeatIn[]; opening: Op
   );
 }
 
+const OFF = "off";
+
+/** The kinds of questions by their names, in the language of the page. */
+function nameKinds(): [string, string][] {
+  return [
+    ["choice", say("kind_choice")],
+    ["yes_no", say("kind_yes_no")],
+    ["number", say("kind_number")],
+    ["forecast", say("kind_forecast")],
+    ["open", say("kind_open")],
+    [OFF, say("kind_off")],
+  ];
+}
+
+/** What kind of question it is and which answers are listed, before the session opens: taken as it stands, or changed. */
+function Framing({ plan, params, options, onChange, onAsked }: { plan: SessionPlan; params: Record<string, unknown>; options: Record<string, string>; onChange: (options: Record<string, string>) => void; onAsked: () => void }) {
+  const [note, setNote] = useState("");
+  const frame = plan.frame;
+  const isOff = options.frame === OFF;
+  const kind = isOff ? OFF : options.kind || (frame?.kind ?? "");
+  const answers = options.options ?? "";
+  return (
+    <section class="framing" aria-label={say("the_answers")}>
+      <h3>{say("the_answers")}</h3>
+      <label>
+        <span class="soft">{say("kind_of_question")}</span>
+        <select
+          value={kind}
+          onChange={(event) => {
+            const chosen = event.currentTarget.value;
+            onChange({ frame: chosen === OFF ? OFF : "", kind: chosen === OFF ? "" : chosen, ...(chosen === "choice" ? {} : { options: "" }) });
+          }}
+        >
+          {!frame && !isOff && <option value="">{say("not_plain")}</option>}
+          {nameKinds().map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      {(kind === "choice" || (kind === "" && answers)) && (
+        <label>
+          <span class="soft">{say("answers_one_on_each_line")}</span>
+          <textarea rows={3} value={answers || (frame?.answers ?? []).join("\n")} onInput={(event) => onChange({ options: event.currentTarget.value, kind: "" })} />
+        </label>
+      )}
+      {frame?.assumes && <p class="soft">{say("takes_for_granted", { assumes: frame.assumes })}</p>}
+      {frame?.madeBy === "model" && <p class="soft">{say("listed_by_model", { model: frame.model ?? "" })}</p>}
+      {plan.framedBy && (
+        <>
+          <p class="soft">{say("will_be_asked_once", { model: plan.framedBy })}</p>
+          <Action
+            class="quiet"
+            do={async () => {
+              const framed = await call("moot.frameQuestion", params);
+              setNote(framed.fault ? say("list_not_used", { model: framed.asked ?? "" }) : "");
+              onAsked();
+            }}
+          >
+            {say("ask_for_the_answers_now")}
+          </Action>
+        </>
+      )}
+      {note && <p class="soft">{note}</p>}
+    </section>
+  );
+}
+
 /** What the session will take, asked for again whenever the form rests. */
-function Estimate({ params, files, isAsked }: { params: Record<string, unknown>; files: GivenFile[]; isAsked: boolean }) {
+function Estimate({
+  params,
+  files,
+  isAsked,
+  isFramed,
+  options,
+  onChange,
+}: {
+  params: Record<string, unknown>;
+  files: GivenFile[];
+  isAsked: boolean;
+  /** Whether sessions of the chosen protocol list answers at all. */
+  isFramed: boolean;
+  options: Record<string, string>;
+  onChange: (options: Record<string, string>) => void;
+}) {
   const [plan, setPlan] = useState<SessionPlan | null>(null);
   const [error, setError] = useState("");
-  const wanted = JSON.stringify([{ ...params, files: [] }, files.map((each) => [each.name, each.size])]);
+  const [times, setTimes] = useState(0);
+  const wanted = JSON.stringify([{ ...params, files: [] }, files.map((each) => [each.name, each.size]), times]);
   useEffect(() => {
     if (!isAsked) {
       setPlan(null);
@@ -452,6 +537,7 @@ function Estimate({ params, files, isAsked }: { params: Record<string, unknown>;
               <dd>{plan.usd == null ? say("not_known") : formatRange(plan.usd, formatMoney)}</dd>
             </div>
           </dl>
+          {isFramed && <Framing plan={plan} params={params} options={options} onChange={onChange} onAsked={() => setTimes(times + 1)} />}
           <h3>{say("seats")}</h3>
           <ul class="plan-seats">
             {plan.seats.map((seat) => (

@@ -52,7 +52,7 @@ from moothall.plugins import (
     start_decision,
 )
 from moothall.reports.decision import AnsweredInput, Obligation
-from moothall.reports.estimates import add_estimate
+from moothall.reports.estimates import add_blind_results
 
 T = TypeVar("T")
 Words = Annotated[str, MinLen(1)]
@@ -217,7 +217,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         answers=_list_answered_inputs(timeline, concluded, draft),
     )
     if draft is None:
-        return add_estimate(decision, meeting.opened, meeting.seats)
+        return add_blind_results(decision, meeting.opened, meeting.seats)
     named = replace(decision, choice=draft.choice, headline=draft.headline)
     decided = replace(
         named,
@@ -229,7 +229,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         obligations=_build_obligations(timeline),
         open_questions=_build_claims(draft.open_questions, timeline),
     )
-    return add_estimate(decided, meeting.opened, meeting.seats)
+    return add_blind_results(decided, meeting.opened, meeting.seats)
 
 
 def _list_answered_inputs(

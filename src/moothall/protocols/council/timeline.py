@@ -43,7 +43,7 @@ from moothall.reports.decision import (
     TakenAdvice,
     number_obligations,
 )
-from moothall.reports.estimates import add_estimate
+from moothall.reports.estimates import add_blind_results
 from moothall.reports.quotations import list_checked, list_places
 from moothall.reports.sections import list_answers, start_decision
 from moothall.reports.timeline import (
@@ -183,7 +183,7 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
     if closed is None:
         return decision
     resolved = _add_resolution(decision, timeline, closed)
-    return add_estimate(resolved, council.opened, council.seats)
+    return add_blind_results(resolved, council.opened, council.seats)
 
 
 def _add_resolution(

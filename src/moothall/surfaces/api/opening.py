@@ -14,7 +14,7 @@ from moothall.app import session_options as kinds
 from moothall.app.discovery import discover_platforms
 from moothall.app.environment import load_server_url
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
-from moothall.app.opening import PlannedSession, check_invitation
+from moothall.app.opening import PlannedSession, check_invitation, frame_planned
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import find_plugin, load_protocols
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
@@ -153,6 +153,13 @@ class PlanOut(ApiModel):
         default="",
         description="The platform whose model is asked once for the answers before the session opens; its price is counted.",
     )
+
+
+class FramedOut(ApiModel):
+    frame: FrameOut | None = Field(default=None, description="None where nothing plain is known.")
+    asked: str = Field(default="", description="The model that was asked; empty where none was.")
+    tokens: int = 0
+    fault: str = Field(default="", description="Why what it said is not used.")
 
 
 class DryRunOut(PlanOut):
@@ -297,6 +304,26 @@ async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
     planned = await call.moot.plan_session(params.topic, **options)
     opened, kinds = planned.opened, call.moot.seating.kinds
     return build_plan(planned, estimate_session(opened, kinds, planned.framer))
+
+
+@METHODS.add("moot.frameQuestion", "run", unbound=True)
+async def frame_question(call: Call, params: OpenSessionParams) -> FramedOut:
+    """Which answers the question of moot.openSession with the same parameters has: where its words do not say it, one model that
+    would sit there is asked now, once. Opening the session does not ask it again, and counts what this cost. Opens nothing.
+    """
+    options = await collect_options(call, params)
+    options["check"] = False
+    planned = await frame_planned(call.moot, await call.moot.plan_session(params.topic, **options))
+    opened = planned.opened
+    framing = opened.framing
+    if framing is None:
+        return FramedOut(frame=build_frame_out(opened))
+    return FramedOut(
+        frame=build_frame_out(opened),
+        asked=framing.model or framing.platform,
+        tokens=framing.usage.tokens_in + framing.usage.tokens_out,
+        fault=framing.fault or "",
+    )
 
 
 def build_plan(planned: PlannedSession, estimate: SessionEstimate) -> PlanOut:

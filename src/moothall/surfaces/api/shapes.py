@@ -8,7 +8,7 @@ from moothall.domain.facts import Opened
 from moothall.domain.topic import FrameMaker, QuestionKind
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import Contribution
-from moothall.reports.decision import Movement, NoConfidence, WouldChange
+from moothall.reports.decision import FrameObjection, Movement, NoConfidence, WouldChange
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.estimates import ForecastEstimate, NumberEstimate
 from moothall.scoring.posterior import Agreement
@@ -191,6 +191,9 @@ class ResultOut(ApiModel):
         description="What would change it: more voices against it, the answer that comes next, an open point.",
     )
     no_confidence_note: str = Field(default="", description="The same in one sentence.")
+    objections: list[FrameObjection] = Field(
+        default=[], description="Who said blind that none of the listed answers is right."
+    )
     number: NumberEstimate | None = Field(
         default=None, description="The median of the blind estimates and their range (kind number)."
     )
@@ -267,6 +270,7 @@ class FrameOut(ApiModel):
     made_by: FrameMaker = Field(description="Moot by its words, the opener, or a model.")
     model: str = Field(default="", description="The model that made it, from the question alone.")
     added: list[str] = Field(default=[], description="Its answers that the question does not name.")
+    unit: str = Field(default="", description="What a number is counted in.")
     assumes: str = Field(default="", description="What the question takes for granted.")
     criteria: list[str] = Field(
         default=[], description="What has to count, in the words of the question."
