@@ -139,6 +139,7 @@ def test_a_seats_token_opens_closes_and_reviews_nothing(guarded: Guarded) -> Non
         ("moot.closeSession", {"sessionId": session}),
         ("moot.cancelSession", {"sessionId": session}),
         ("moot.giveInput", {"sessionId": session, "text": "t"}),
+        ("moot.groupAnswers", {"sessionId": session, "answers": ["a", "b"]}),
     ]
     for method, params in calls:
         check_refused(minski, method, "an owner's token; yours is a seat's", **params)

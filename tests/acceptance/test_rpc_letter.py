@@ -620,6 +620,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "idempotencyKey": "letter",
     },
     "moot.giveInput": {"text": "Mind the cost.", "idempotencyKey": "letter"},
+    "moot.groupAnswers": {"answers": ["use HSM", "HSM"], "part": False},
     "moot.exportSession": {"form": "minutes"},
     "moot.verifySession": {},
     "moot.resumeSession": {"swaps": {}, "idempotencyKey": "letter"},
@@ -695,6 +696,14 @@ def test_every_call_of_the_description_can_be_made_as_described(
             params["sessionId"] = sessions[opening.get(name, "moot.openSession")]
         if name.startswith("moot.swarm") and "sessionId" in schemas:
             params["sessionId"] = sessions["moot.swarmOpen"]
+        if name == "moot.groupAnswers":
+            params["sessionId"] = client.open(idempotencyKey="to group", stakes="high")
+            for seat, choice in (
+                ("emerson", "use HSM"),
+                ("minski", "HSM"),
+                ("code-reviewer", "HSM"),
+            ):
+                client.say(params["sessionId"], seat, "propose", choice=choice)
         assert required <= set(params)
         assert set(schemas) - set(params) == UNSEEN.get(name, set()), name
         for key, value in params.items():

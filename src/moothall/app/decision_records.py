@@ -7,6 +7,7 @@ from typing import Final
 
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import OWNER_ORIGIN
+from moothall.domain.groups import Groups
 from moothall.domain.replace import copy_fields
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.safe_text import one_line
@@ -45,6 +46,7 @@ def build_decision_record(
     plugin: AnyPlugin, timeline: SessionTimeline, head: bytes
 ) -> DecisionRecorded:
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
+    groups = timeline.session_state.groups
     seats = [timeline.speakers.get(seat.id, seat) for seat in timeline.session_state.seats]
     positions = {position.seat: position for position in decision.positions}
     quoted = {}
@@ -54,7 +56,10 @@ def build_decision_record(
     for seat in seats:
         is_neutral = seat.id in opened.neutral
         position, own = positions.get(seat.id), quoted.get(seat.id)
-        members.append(_build_member(seat, position, own, is_neutral=is_neutral))
+        member = _build_member(seat, position, own, is_neutral=is_neutral)
+        # One answer has one name here, that of the decision; the session's record has every seat's own words.
+        first = name_first_choice(groups, decision.choice, member.first_choice)
+        members.append(replace(member, first_choice=first))
     questions = (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]
     obligations = tuple(
         RecordedObligation(by=each.seat, text=each.text, due=each.due)
@@ -96,6 +101,13 @@ def _record_number(decision: Decision) -> RecordedNumber | None:
     if decision.number is None:
         return None
     return copy_fields(RecordedNumber, decision.number)
+
+
+def name_first_choice(groups: Groups, decided: str, first: str) -> str:
+    """Return what a first choice is compared by later: the decision's own words where it is the same, else its group's name."""
+    if groups.is_same(first, decided):
+        return one_line(decided)
+    return one_line(groups.name(first))
 
 
 def _build_member(

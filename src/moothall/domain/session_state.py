@@ -121,6 +121,11 @@ class ProtocolState:
         return ()
 
     @property
+    def open_answers(self) -> tuple[str, ...]:
+        """The answers of the seats, as they were said, that all may read by now; a protocol that counts answers overrides it."""
+        return ()
+
+    @property
     def open_inputs(self) -> tuple[UserInput, ...]:
         """The inputs of the user that nobody has answered: they stand in every ask (Q-8)."""
         if not self.user_inputs:

@@ -22,6 +22,7 @@ from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.context import EntryAdded, Event, EventQueue
 from moothall.engine.given_texts import prepare_search
 from moothall.engine.outside_answers import MAX_REASON_LENGTH, OutsideAnswers
+from moothall.engine.owned_groups import pair_answers
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
 from moothall.engine.snapshot import Replay, ReplayResult, Snapshot, replay_records
 
@@ -149,6 +150,22 @@ class Engine(OutsideAnswers):
                 raise errors.KeyReused(
                     f"the key {key!r} came before, with other words; a new input needs a new key"
                 )
+        return entry
+
+    async def group_answers(
+        self, session: SessionId, answers: Sequence[str], *, joined: bool, origin: str
+    ) -> facts.Entry:
+        """Record that the owner counts these answers as one, or as different ones (Q-3).
+
+        Raises SessionClosed, and BadSetting for words that no seat has answered with.
+        """
+
+        def build(snapshot: Snapshot) -> facts.AnswersGrouped:
+            pairs = pair_answers(snapshot.state, answers, joined=joined)
+            return facts.AnswersGrouped(pairs=pairs, origin=origin)
+
+        entry = await self._append(session, build)
+        assert entry is not None
         return entry
 
     async def cancel(self, session: SessionId, reason: str = "") -> facts.Entry:

@@ -173,6 +173,14 @@ class SharedReportText(TermsText):
     author: str
     spoken_by_owner: str
     whole_answer: str
+    one_answer: str
+    grouped_by_judge: str
+    grouped_by_owner: str
+    parted_by_owner: str
+    not_grouped: str
+    judged_apart: str
+    groups_event: str
+    no_groups_event: str
     between_mends: str
     as_read: str
     answerers: str
@@ -646,6 +654,8 @@ class SessionCommandText(Texts):
     change_frame: str
     recorded: str
     recorded_as: str
+    grouped: str
+    no_groups: str
     recorded_before: str
     goes_on: str
     has_ended: str

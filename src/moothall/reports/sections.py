@@ -41,6 +41,7 @@ from moothall.reports.wording import (
     explain_cause,
     format_mends,
     format_money,
+    format_pair,
     format_parking,
     format_percent,
 )
@@ -309,6 +310,7 @@ def build_report(
     )
     if seats is None:
         seats = build_seats(timeline.session_state.seats, words)
+    record = (*build_answer_groups(timeline, words), *record)
     answer_first = put_answer_first(decision, (*decision_blocks, *below), words, undecided)
     record = (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words))
     return Report(
@@ -324,6 +326,40 @@ def build_report(
         names=map_names(words),
         timeline=section,
     )
+
+
+def build_answer_groups(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """Which answers are counted as one, by whom, and where that could not be settled (Q-3)."""
+    lines: list[str] = []
+    for each in timeline.groupings:
+        lines += _describe_grouping(each, words)
+    if not lines:
+        return ()
+    return blocks.build_section(words.one_answer, (blocks.Bullets(tuple(lines)),))
+
+
+def _describe_grouping(grouping: facts.AnswersGrouped, words: SharedReportText) -> list[str]:
+    if grouping.judge is None:
+        owned: list[str] = []
+        for pair in grouping.pairs:
+            text = words.parted_by_owner
+            if pair.verdict == "same":
+                text = words.grouped_by_owner
+            owned.append(text.format(answers=format_pair(pair)))
+        return owned
+    judge, same = grouping.judge, [pair for pair in grouping.pairs if pair.verdict == "same"]
+    if grouping.missed:
+        why = words.losses.get(grouping.missed, grouping.missed)
+        return [words.not_grouped.format(judge=judge, why=why)]
+    if not same:
+        return [words.judged_apart.format(judge=judge, count=len(grouping.pairs))]
+    lines: list[str] = []
+    for pair in same:
+        line = words.grouped_by_judge.format(answers=format_pair(pair), judge=judge)
+        if pair.reason:
+            line += f" ({one_line(pair.reason)})"
+        lines.append(line)
+    return lines
 
 
 def _build_record(

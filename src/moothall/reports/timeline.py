@@ -125,6 +125,7 @@ class SessionTimeline:
         self.answered_at: dict[SeatId, int] = {}
         self.speakers: dict[SeatId, Seat] = {}
         self.forked: facts.SessionForked | None = None
+        self.groupings: list[facts.AnswersGrouped] = []
         self._is_answered = False
         self._session_state: SessionState | None = None
         self._opened_at: datetime | None = None
@@ -255,6 +256,8 @@ class SessionTimeline:
             }
         if isinstance(fact, facts.SessionForked):
             self.forked = fact
+        if isinstance(fact, facts.AnswersGrouped):
+            self.groupings.append(fact)
         if isinstance(fact, facts.ToolUsed):
             self.tool_uses.append(ToolLine(entry.seq, format_time(entry.at), fact))
         if isinstance(fact, facts.Closed):

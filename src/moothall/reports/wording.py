@@ -10,6 +10,7 @@ from typing import Final, Self
 from moothall.domain.budget import BudgetKind, Spent
 from moothall.domain.causes import Cause, word_cause
 from moothall.domain.facts import (
+    AnswersGrouped,
     BudgetExhausted,
     Fact,
     Language,
@@ -18,6 +19,7 @@ from moothall.domain.facts import (
     SeatLost,
     SessionParked,
 )
+from moothall.domain.groups import JudgedPair
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.locale.catalogues import LANGUAGE, LOSS_DETAILS, SharedReportText
 from moothall.locale.texts import detect_language
@@ -157,8 +159,27 @@ def describe_shared_event(words: SharedReportText, fact: Fact) -> str:
             return format_loss(words, fact)
         case BudgetExhausted():
             return format_limit(words, fact)
+        case AnswersGrouped():
+            return _describe_groups(words, fact)
         case _:
             return ""
+
+
+def format_pair(pair: JudgedPair) -> str:
+    """Two answers as they were said, for people."""
+    sign = "=" if pair.verdict == "same" else "≠"
+    return f"“{one_line(pair.one)}” {sign} “{one_line(pair.other)}”"
+
+
+def _describe_groups(words: SharedReportText, grouping: AnswersGrouped) -> str:
+    is_owned = grouping.judge is None
+    shown: list[str] = []
+    for pair in grouping.pairs:
+        if is_owned or pair.verdict == "same":
+            shown.append(format_pair(pair))
+    if not shown:
+        return words.no_groups_event
+    return words.groups_event.format(answers=", ".join(shown))
 
 
 def format_money(words: SharedReportText, spent: Spent) -> str:

@@ -38,6 +38,7 @@ from moothall.plugins import (
     person_steps,
     quote_lines,
 )
+from moothall.protocols.answer_judge import JUDGE_FORM
 from moothall.reading.field_values import read_flag, read_share
 from moothall.reading.schemas import allow_choice, allow_estimate, allow_line
 from moothall.reading.stated import is_silent, split_clauses
@@ -248,6 +249,7 @@ NUMBER: Final[Row] = replace(
 WORDED_CHOICE: Final = replace(CHOICE, when=lambda asked: not asked.wants_number)
 """A choice in words: an estimate stands in its place where the question asks for a number."""
 FORMS: Final = index_by_kind(
+    define_answer(JUDGE_FORM),
     define_answer(
         AnswerForm(
             kind="position",

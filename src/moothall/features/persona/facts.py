@@ -72,6 +72,8 @@ class PersonaSettings:
     speech_patience: Seconds = 180.0
     ageing: Score = 0.0
     bids: Literal["apart", "together"] = "apart"
+    judge: Annotated[str, MaxLen(64)] = ""
+    """The seat that judges which answers are one and has no say of its own; without one only equal words are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +189,10 @@ class MeetingOpened(Opened):
     settings: PersonaSettings = PersonaSettings()
     imported: "tuple[ImportedTurn, ...]" = ()
     views: "tuple[ImportedView, ...]" = ()
+
+    @property
+    def neutral(self) -> frozenset[SeatId]:
+        return frozenset((SeatId(self.settings.judge),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

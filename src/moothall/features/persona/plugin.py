@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from moothall.domain.roster import MAX_SEATS
 from moothall.features.persona.context import ContextLedger, render_context_ledger
 from moothall.features.persona.facts import MeetingOpened, PersonaSettings
 from moothall.features.persona.report import add_and_describe_entry, build_persona_report
@@ -17,20 +18,23 @@ from moothall.plugins import (
     ProtocolPlugin,
     validate_seats,
 )
+from moothall.protocols.answer_judge import expect_judge_calls, split_judge
 
 BLIND_FROM = 3
 USUAL_TURNS = 12
+SETTLED = 2
+"""How often answers are settled: after the blind positions, and after the draft."""
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     """Blind positions, bids and one speech for each turn, the draft and the last words. At least one turn is held."""
     assert isinstance(opened, MeetingOpened)
-    seats = tuple(seat.id for seat in opened.seats)
+    seats = tuple(seat.id for seat in opened.seats if seat.id not in opened.neutral)
     turns, share = opened.budget.turns or USUAL_TURNS, 1 / len(seats)
     blind = 1 if opened.settings.blind and len(seats) >= BLIND_FROM else 0
     # With joint bids the seats of one model bid in one call.
     bids = (
-        len({seat.platform for seat in opened.seats}) * share
+        len({seat.platform for seat in opened.seats if seat.id in seats}) * share
         if opened.settings.bids == "together"
         else 1.0
     )
@@ -47,6 +51,7 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
             seats=seats, least=share, most=share, tokens_out=LONG_ANSWER, is_in_turn=True
         ),
         ExpectedCalls(seats=seats, least=1 - share, most=1 - share, tokens_out=LONG_ANSWER),
+        *expect_judge_calls(opened.settings.judge, SETTLED),
     )
 
 
@@ -54,12 +59,16 @@ def open_session(plan: Plan) -> MeetingOpened:
     """The opening of a meeting; raises BadRoster or BadSetting."""
     settings = plan.settings
     assert isinstance(settings, PersonaSettings)
-    seats = validate_seats(plan.seats)
+    voices, judge = split_judge(plan.seats, settings.judge)
+    seats = validate_seats(voices)
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
         raise BadSetting(
             f"summarizer = {settings.summarizer!r} is not a seat; the seats are: {known}"
         )
+    if judge is not None:
+        # The whole roster once more: a judge may have no name that a seat has.
+        seats = validate_seats((*seats, judge), most=MAX_SEATS + 1)
     return plan.opening(MeetingOpened, seats=seats, settings=settings)
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from moothall.domain.claims import extract_claim
 from moothall.domain.safe_text import FENCE, USER_MARK
+from moothall.domain.session_state import JUDGE_ASK
 from moothall.domain.topic import list_input_numbers
 from moothall.features.persona.answer_table import FORMS, MeetingAsk, build_person_ask
 from moothall.features.persona.facts import (
@@ -43,6 +44,7 @@ from moothall.plugins import (
     quote_user,
     settle_own_choice,
 )
+from moothall.protocols.answer_judge import build_judge_brief
 from moothall.scoring.positions import compute_weight
 
 Notes = tuple[str, ...]
@@ -106,6 +108,8 @@ MAX_STANCE_LENGTH = 60
 
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
+    if ask.kind == JUDGE_ASK:
+        return build_judge_brief(state, ask, state.open_answers)
     return _build_rules(MeetingAsk(state=state, ask=ask))
 
 
@@ -123,6 +127,8 @@ def _build_rules(asked: MeetingAsk) -> AnswerRules:
 
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
+    if ask.kind == JUDGE_ASK:
+        return build_judge_brief(state, ask, state.open_answers)
     words = PERSONA_PROMPT[state.opened.language]
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     memory = _choose_memory(state, ask.kind)

@@ -50,6 +50,7 @@ from moothall.plugins import (
     evolve_shared,
     fast_replace,
 )
+from moothall.protocols.answer_judge import find_grouping_step, split_judge
 
 MAX_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
@@ -68,9 +69,11 @@ class PersonaRules:
 
     def initial(self, opened: Opened) -> Meeting:
         assert isinstance(opened, facts.MeetingOpened)
+        seats, judge = split_judge(opened.seats, opened.settings.judge)
         meeting = Meeting(
             opened=opened,
-            seats=opened.seats,
+            seats=seats,
+            judge_seat=judge,
             phase="blind" if opened.settings.blind else "intents",
             memory=ContextWindow(window=opened.settings.window),
             last_id=0,
@@ -154,6 +157,9 @@ class PersonaRules:
         # Before any phase: a budget or a close ends the talk at once, also in the middle of a turn.
         if state.is_talking and state.stop is not None:
             return (Record(fact=facts.TalkEnded(turn=state.turn, reason=state.stop)),)
+        settling = _find_settling(state)
+        if settling is not None:
+            return (settling,)
         match state.phase:
             case "blind":
                 return _build_asks(state, "position", state.positions)
@@ -187,6 +193,14 @@ class PersonaRules:
 
 
 RULES: Final = PersonaRules()
+
+
+def _find_settling(state: Meeting) -> Effect | None:
+    """Return what comes before answers are counted (Q-3); None where they are settled."""
+    if state.judge_seat is None or not state.is_settling:
+        return None
+    patience = state.opened.settings.intent_patience
+    return find_grouping_step(state, state.open_answers, patience, "intent_patience")
 
 
 def _build_ask(state: Meeting, kind: str, seat: SeatId) -> Ask:

@@ -177,6 +177,20 @@ class Meeting(ProtocolState):
         return {reply.input for reply in self.draft.answers}
 
     @property
+    def open_answers(self) -> tuple[str, ...]:
+        """The answers of this meeting, as they were said: those given before the talk, and the draft's."""
+        drafted = () if self.draft is None else (self.draft.choice,)
+        return (*self.choices.values(), *drafted)
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether answers have just come in and nobody is asked anything yet: then they are settled (Q-3)."""
+        if self.phase in {"stands", "concluding"}:
+            return not self.stands
+        is_first = self.turn == 1 and not self.intents and self.opened.settings.blind
+        return (is_first and self.phase == "intents") or (self.turn == 1 and self.phase == "floor")
+
+    @property
     def viewed(self) -> int:
         """The entry that the views of this turn's bids are on: a speech that came after the entry they are about has none yet."""
         newest = self.points[-1].entry if self.points else 0
@@ -192,7 +206,12 @@ def find_decider(opened: facts.MeetingOpened) -> SeatId | None:
     if opened.settings.summarizer is not None:
         return opened.settings.summarizer
     return next(
-        (seat.id for seat in opened.seats if seat.stance.strip().casefold() in DECIDERS), None
+        (
+            seat.id
+            for seat in opened.seats
+            if seat.stance.strip().casefold() in DECIDERS and seat.id not in opened.neutral
+        ),
+        None,
     )
 
 

@@ -250,6 +250,43 @@ async def give_input(
     return WrittenOut(session_id=session_id, entry=None if entry is None else entry.seq)
 
 
+class GroupedAnswersOut(ApiModel):
+    session_id: str
+    entry: int = Field(description="The entry that was written.")
+    groups: list[list[str]] = Field(
+        description="The answers that are counted as one, each group under its name first."
+    )
+
+
+@METHODS.add("moot.groupAnswers", "run")
+async def group_answers(
+    call: Call,
+    session_id: fields.SessionRef,
+    answers: Annotated[
+        list[str],
+        Field(
+            min_length=1, max_length=64, description="Answers as seats wrote them: their choices."
+        ),
+    ],
+    part: Annotated[
+        bool,
+        Field(
+            description="Count them as different answers; one alone is parted from its whole group."
+        ),
+    ] = False,
+) -> GroupedAnswersOut:
+    """Count several answers of a running session as one, or as different ones. Your word goes before that of a judge."""
+    entry = await call.moot.engine.group_answers(
+        session_id, answers, joined=not part, origin=call.caller.name
+    )
+    snapshot = await call.moot.engine.load_snapshot(session_id)
+    call.context.runner.wake(session_id)
+    members = snapshot.session_state.groups.list_members()
+    return GroupedAnswersOut(
+        session_id=session_id, entry=entry.seq, groups=[list(each) for each in members]
+    )
+
+
 @METHODS.add("moot.closeSession", "run")
 async def close_session(
     call: Call, session_id: fields.SessionRef, idempotency_key: fields.IdempotencyKey = ""

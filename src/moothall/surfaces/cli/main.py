@@ -46,7 +46,7 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     ),
     "run": ("run", "resume", "again", "watch"),
     "serve": ("serve", "worker"),
-    "sessions": ("input", "asks", "answer", "cancel"),
+    "sessions": ("input", "group", "asks", "answer", "cancel"),
     "setup": ("panel", "setup", "doctor"),
     "show": ("show",),
     "sit": ("sit",),
@@ -68,7 +68,7 @@ FIRST: Final = (
 """The commands that matter first: alone they are the answer to `moot`."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Ask": ("again",),
-    "Take part": ("watch", "asks", "answer", "input", "invite", "join", "cancel"),
+    "Take part": ("watch", "asks", "answer", "input", "group", "invite", "join", "cancel"),
     "Look back": ("label", "replay", "verify", "fork", "diff", "import"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
     "Serve": ("worker", "ready", "mcp", "acp", "access", "ledger"),

@@ -18,7 +18,14 @@ from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.reading.person_asks import UnsaidWords, build_person_ask, find_unsaid_words
-from moothall.surfaces.api.asks import METHODS, AnswerPreviewOut, AskOut, AsksOut, WrittenOut
+from moothall.surfaces.api.asks import (
+    METHODS,
+    AnswerPreviewOut,
+    AskOut,
+    AsksOut,
+    GroupedAnswersOut,
+    WrittenOut,
+)
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import guess_language
@@ -47,6 +54,23 @@ give_input = Command(
     arguments=["session_id", "text"],
     prepare=read_dash,
 ).build("input")
+
+
+async def describe_groups(call: Call, grouped: GroupedAnswersOut) -> Iterable[str]:
+    words = await _load_words(call.moot, grouped.session_id)
+    if not grouped.groups:
+        return [words.no_groups]
+    return [words.grouped.format(answers=" = ".join(each)) for each in grouped.groups]
+
+
+group_answers = Command(
+    method=METHODS["moot.groupAnswers"],
+    describe=describe_groups,
+    help="Count several answers of a running session as one, or with --part as different ones.",
+    examples="""moot group think_20261115_001 "use PostgreSQL" PostgreSQL
+    moot group think_20261115_001 "use MySQL" --part""",
+    arguments=["session_id", "answers"],
+).build("group")
 
 
 async def describe_asks(call: Call, result: AsksOut) -> Iterable[str]:
