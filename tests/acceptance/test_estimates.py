@@ -266,3 +266,26 @@ def test_reviews_score_forecasts_and_numbers_and_draw_later_forecasts(tmp_path: 
     assert elsewhere.forecast.extremity == 1.0
     assert len(forecasts) == 12
     assert [case[3] for case in cases] == [16.0]
+
+
+@pytest.mark.parametrize("protocol", ["debate", "persona"])
+def test_a_person_answers_a_question_for_a_number_with_a_number(
+    tmp_path: Path, protocol: str
+) -> None:
+    """Q-12: and is told in one line what is no number."""
+
+    async def work(moot: Moot) -> list[object]:
+        seats = {"ada": "mailbox", "bob": "mailbox", "cy": "mailbox"}
+        session = await moot.open(DESKS, protocol=protocol, seats=seats)
+        await moot.run(session)
+        ask = (await moot.asks(session))[0].ask
+        name = "position" if protocol == "persona" else "text"
+        for given in ("3–5", "40 %", "1.5k", 1e400):
+            with pytest.raises(BadAnswer, match="one number"):
+                await moot.answer(session, ask.id, {name: "By the rooms.", "number": given})
+        entry = await moot.answer(session, ask.id, "8")
+        return [entry.fact]
+
+    (fact,) = run(tmp_path, work)
+    said: Any = getattr(fact, "said")  # noqa: B009 - a reply of either protocol
+    assert said.number == 8.0

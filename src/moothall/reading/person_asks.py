@@ -27,10 +27,12 @@ from moothall.errors import BadAnswer
 from moothall.locale.catalogues import DERIVED_PERSON, PERSON_SEAT, DerivedPersonText
 from moothall.reading.answers import FromText, WordedAnswer, parse_alternative, parse_answer
 from moothall.reading.choices import list_words, read_choice, read_typed_choice
+from moothall.reading.estimates import read_estimate
 from moothall.reading.field_values import read_integer, read_share, split_numbers, split_sureness
 from moothall.reading.json_text import extract_object
 from moothall.reading.schemas import get_own_schema
 from moothall.reading.stated import find_choice, is_sentence, split_by_line_number
+from moothall.reports.person_steps import NUMBER
 
 _ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
 _ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")
@@ -129,6 +131,14 @@ def read_plain_answer(person: PersonAsk, text: str) -> object:
         raise fault from None
 
 
+def _is_number(text: str) -> bool:
+    try:
+        read_estimate(text, NUMBER, "")
+    except BadAnswer:
+        return False
+    return True
+
+
 def _read_as_asked(person: PersonAsk, text: str) -> object:
     said = text.strip()
     command = find_command(person, said)
@@ -136,6 +146,9 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         return command
     if not said:
         raise BadAnswer(f"the answer is empty; expected {describe_plain_answer(person)}")
+    if any(step.name == NUMBER for step in person.steps) and _is_number(said):
+        # A number alone answers a question for one: it is its own reason.
+        return person.build({NUMBER: said, WORDS: said})
     if not person.steps:
         return person.build({})
     said, answers = _take_sureness(person, said)
