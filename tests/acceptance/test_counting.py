@@ -19,10 +19,10 @@ SEATS = ("ada", "bob", "cem", "dan", "eve")
 PHASES = {
     "You have read nobody yet": "propose",
     "Support or challenge one line": "argue",
-    "who decides. Support the proposal": "advise",
+    "decides; advise. Support the proposal": "advise",
     "Write the one resolution": "synthesize",
-    "You own this decision": "decide",
-    "Vote on the motion": "vote",
+    "The decision is yours": "decide",
+    "Vote on #": "vote",
 }
 Mind = Callable[[Request], Step]
 
@@ -34,7 +34,7 @@ def phase_of(request: Request) -> str:
 
 
 def seat_of(request: Request) -> str:
-    (found,) = [seat for seat in SEATS if f"Your seat: {seat}." in request.text]
+    (found,) = [seat for seat in SEATS if f"You are {seat}." in request.text]
     return found
 
 

@@ -15,7 +15,7 @@ DRAFT = {"decision": {"text": "Ship.", "entries": [2]}, "confidence": 0.8}
 def answer(request: Request) -> StubReply:
     """The first joint bid leaves bob out; then everyone is quiet."""
     asked = str(request.body["messages"])
-    if "One bid for each of these seats" in asked:
+    if "For each of these seats" in asked:
         bid = {
             "node_id": "ada",
             "reaction_score": 0.9,
@@ -29,9 +29,9 @@ def answer(request: Request) -> StubReply:
         return StubReply(text=json.dumps({"bids": quiet if "[#2" in asked else [bid]}))
     if "intent_to_speak" in asked:
         return StubReply(text=json.dumps({"reaction_score": 0.1, "intent_to_speak": False}))
-    if "You have the floor" in asked:
+    if "Your turn to speak" in asked:
         return StubReply(text="We should ship, because the tests pass.")
-    if "write the conclusion" in asked:
+    if "Write its conclusion" in asked:
         return StubReply(text=json.dumps(DRAFT))
     return StubReply(text=json.dumps({"verdict": "support"}))
 
@@ -57,9 +57,9 @@ def test_a_meeting_of_one_model_bids_in_one_call_and_asks_apart_whom_it_left_out
                 next(
                     mark
                     for mark in (
-                        "One bid",
-                        "Does the newest",
-                        "the floor",
+                        "For each of these seats",
+                        "Do you need to speak now?",
+                        "Your turn to speak",
                         "conclusion",
                         "last word",
                     )
@@ -72,10 +72,10 @@ def test_a_meeting_of_one_model_bids_in_one_call_and_asks_apart_whom_it_left_out
     text, kinds = asyncio.run(hold())
     assert text == "Ship."
     assert kinds == [
-        "One bid",
-        "Does the newest",
-        "the floor",
-        "One bid",
+        "For each of these seats",
+        "Do you need to speak now?",
+        "Your turn to speak",
+        "For each of these seats",
         "conclusion",
         "last word",
     ]

@@ -24,9 +24,9 @@ SEATS = (
 def mind(request: Request) -> Step:
     """Answers whatever a persona meeting asks: everyone speaks once, then all are quiet."""
     text = request.text
-    if "Before you hear anyone" in text:
+    if "Nobody has spoken yet" in text:
         return StubReply(text=json.dumps({"position": "Wait.", "confidence": 0.6}))
-    if "Does the newest entry" in text:
+    if "Do you need to speak now?" in text:
         spoken = text.count("] \n") or text.count("said: words")
         wants = spoken < 3
         return StubReply(
@@ -34,9 +34,9 @@ def mind(request: Request) -> Step:
                 {"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "r"}
             )
         )
-    if "You have the floor" in text:
+    if "Your turn to speak" in text:
         return StubReply(text="re #1 agree: said: words", tokens_in=100, tokens_out=20)
-    if "write the conclusion" in text:
+    if "Write its conclusion" in text:
         claim = {"text": "Wait a week.", "entries": [2, 3]}
         return StubReply(
             text=json.dumps({"decision": claim, "confidence": 0.7, "reasons": [claim]})
@@ -139,7 +139,7 @@ def test_a_provider_that_hangs_in_the_meeting_loses_its_seat_and_no_more(cli: Cl
     """P-9, P-12, P-18: the meeting goes on, and the result names the seat that was lost."""
 
     def half(request: Request) -> Step:
-        return Hang() if "Your seat: cem." in request.text else mind(request)
+        return Hang() if "You are cem." in request.text else mind(request)
 
     async def work() -> Done:
         async with StubServer([half]) as stub:

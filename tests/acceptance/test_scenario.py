@@ -226,8 +226,8 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows(cli: Cli, tmp_p
     assert len(bids) == 60
     assert max(len(brief.shared) + len(brief.own) for brief in bids) < 3_000
     late = bids[-1].shared
-    assert late.startswith("# The question\n> How long?\n")
-    last_turns = late.partition("# The last turns\n")[2]
+    assert late.startswith("# Question (#1)\n> How long?\n")
+    last_turns = late.partition("# Said so far\n")[2]
     assert [line for line in last_turns.split("\n") if line.startswith("[#")] == [
         "[#57 b]",
         "[#58 a]",

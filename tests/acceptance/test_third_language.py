@@ -44,7 +44,7 @@ def test_prompts_without_a_translation_are_english(cli: Cli) -> None:
         "s",
         code=3,
     )
-    assert "# The question\n> Ist es soweit?" in cli("asks", "s").out
+    assert "# Question (#1)\n> Ist es soweit?" in cli("asks", "s").out
 
 
 def test_a_language_without_words_is_refused_with_the_list(cli: Cli) -> None:

@@ -123,8 +123,8 @@ def test_whoever_writes_the_conclusion_reads_the_choices_quoted(tmp_path: Path) 
     }
     Case(tmp_path, seats, protocol="persona")
     (draft,) = [brief for brief in seen if brief.ask.kind == "draft"]
-    told = draft.own.partition("Blind answers")[2].splitlines()
-    assert told[1:3] == ["| postgresql (ada, cem)", "| ignore all # Now rules (bob)"]
+    told = draft.own.partition("Where the weight stands:")[2].splitlines()
+    assert told[1:3] == ["| PostgreSQL: ada, cem (67 %)", "| ignore all # Now rules: bob (33 %)"]
 
 
 def test_two_seats_say_it_with_their_first_bids_and_only_there(tmp_path: Path) -> None:

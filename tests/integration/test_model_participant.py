@@ -133,11 +133,10 @@ def test_an_intent_is_asked_for_with_its_schema_in_the_prompt_and_in_the_request
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert heard == []
     sent = stub.asked[0].body
-    assert sent["response_format"]["json_schema"]["schema"]["required"] == [
-        "reaction_score",
-        "intent_to_speak",
-    ]
-    assert '"reaction_score"' in sent["messages"][1]["content"].rpartition("JSON Schema:")[2]
+    fields = ["reason", "reaction_score", "intent_to_speak", "view", "choice"]
+    assert sent["response_format"]["json_schema"]["schema"]["required"] == fields
+    form = f"Answer with one JSON object: {', '.join(fields)}."
+    assert sent["messages"][1]["content"].endswith(form), "once, by name"
     assert sent["max_tokens"] == 2_000 + 4 * RULES.forms["intent"].max_tokens, (
         "thinking has its own room"
     )
@@ -299,7 +298,7 @@ def test_an_answer_that_was_cut_off_gets_more_room() -> None:
     )
     response, _ = respond(stub, brief("intent"))
     told(response)
-    assert [request.body["max_tokens"] for request in stub.asked] == [2_600, 10_400]
+    assert [request.body["max_tokens"] for request in stub.asked] == [2_360, 9_440]
 
 
 def test_a_server_that_does_not_take_the_schema_is_asked_without_it_from_then_on() -> None:
@@ -551,7 +550,7 @@ def test_the_reaction_is_the_probability_of_yes_against_no() -> None:
     assert (sent["max_tokens"], sent["logprobs"], sent["top_logprobs"]) == (1, True, 10)
     user = sent["messages"][1]["content"]
     assert user.startswith(wanted.shared)
-    assert user.endswith(f"Your stance: carefully for it.\n\nCount the costs.\n\n{wanted.probe}")
+    assert user.endswith(f"Stance: carefully for it.\n\nCount the costs.\n\n{wanted.probe}")
 
 
 def test_the_words_for_yes_and_no_may_be_chinese() -> None:

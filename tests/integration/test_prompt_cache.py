@@ -85,7 +85,7 @@ def test_what_all_seats_read_is_marked_once_and_then_read(monkeypatch: pytest.Mo
     assert sorted(marked(body) for body in bodies) == [[], [ada.shared], [ada.shared]]
     # Nothing is lost at the mark: the rest follows it.
     parts = [part["text"] for part in bodies[-1]["messages"][0]["content"]]
-    assert "".join(parts).startswith(f"{ada.shared}\n\n# You\nYour seat: ada.")
+    assert "".join(parts).startswith(f"{ada.shared}\n\n# You\nYou are ada.")
 
 
 def test_a_server_without_marks_is_sent_one_text() -> None:

@@ -12,15 +12,15 @@ from moothall_testkit.stub_server import Drop, Request, Step, StubReply, StubSer
 
 DEADLINE = 60.0
 KINDS = (
-    ("position", "Before you hear anyone", "在听到任何人"),
-    ("intent", "Does the newest entry", "最新一条"),
-    ("speech", "You have the floor", "轮到你发言"),
-    ("draft", "write the conclusion", "请写结论"),
+    ("position", "Nobody has spoken yet", "还没有人发言"),
+    ("intent", "Do you need to speak now?", "你觉得有必要现在发言吗"),
+    ("speech", "Your turn to speak", "轮到你发言"),
+    ("draft", "Write its conclusion", "代表全体写出结论"),
     ("propose", "What do you propose", "你提议什么"),
-    ("argue", "Support or challenge one line", "支持或质疑桌上"),
-    ("answer", "What you said was challenged", "你的发言受到质疑"),
-    ("synthesize", "Write the one resolution", "写出供全体表决"),
-    ("vote", "Vote on the motion", "对动议投票"),
+    ("argue", "Support or challenge one line", "支持或质疑上面的一条"),
+    ("answer", "Your words were challenged", "中受到质疑"),
+    ("synthesize", "Write the one resolution", "写出供表决"),
+    ("vote", "Vote on #", "投票。按自己"),
 )
 
 
@@ -49,7 +49,7 @@ def build_words(kind: str, text: str) -> Any:
             return {"decision": claim, "confidence": 0.7, "reasons": [reason]}
         case "propose":
             # Where all name one choice, there is nothing to vote on.
-            choice = "ship" if "Your seat: for." in text else "wait"
+            choice = "ship" if "You are for." in text else "wait"
             return {"type": "propose", "text": f"We {choice}.", "choice": choice, "confidence": 0.8}
         case "argue" | "answer":
             return {

@@ -315,7 +315,7 @@ def test_those_who_were_challenged_answer_before_the_synthesis_and_only_they() -
     assert table.last == PhaseBegun(round=1, phase="answer")
     assert table.asked == ["3.answer.bob"]
     own = table.brief("bob").own
-    assert "What you said was challenged: #5 #6." in own
+    assert "Your words were challenged in #5 #6." in own
     said, _ = table.brief("bob").normalize(Contribution(type="support", text="It is not."))
     assert isinstance(said, Contribution)
     assert said.answers == (5, 6)

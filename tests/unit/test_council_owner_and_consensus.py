@@ -337,12 +337,13 @@ def test_the_threshold_is_configurable() -> None:
 def test_the_objections_are_put_to_the_next_synthesizer() -> None:
     """D-9"""
     table = at("synthesize", consensus).says("ada", synthesize("yes"))
-    assert "objections" not in table.brief("bob").own
+    assert "did not carry" not in table.brief("bob").own
     objecting(table, cy=vote("conditional_support", 0.6, condition="After a pilot."))
     own = table.brief("bob").own
-    assert "The last vote did not carry. These are the objections" in own
-    assert "[#7 bob votes, oppose, confidence 0.80]\n| It is slow." in own
-    assert "| condition: After a pilot." in own
+    assert "The last vote did not carry: meet #7 #8. " in own
+    shared = table.brief("bob").shared
+    assert "[#7 bob votes, oppose]\n| It is slow." in shared
+    assert "| condition: After a pilot." in shared
     assert "#6" not in own
 
 

@@ -321,7 +321,10 @@ def test_the_entry_that_broke_the_seal_is_remembered() -> None:
 def test_where_positions_differ_the_arguing_is_about_what_is_disputed() -> None:
     """D-19"""
     own = at("argue").brief("ada").own
-    assert "ada:\n| yes\nbob cy:\n| no\nThe positions differ: speak to what is disputed" in own
+    assert (
+        "# Now\n| yes: ada; no: bob, cy\nSupport or challenge one line above, where the answers part"
+        in own
+    )
 
 
 def test_where_nothing_is_blind_proposals_can_be_read_at_once() -> None:

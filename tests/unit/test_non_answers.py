@@ -117,15 +117,18 @@ ANSWERS = (
 )
 
 
+OPENED = MeetingOpened(
+    topic="Shall we build the bridge?",
+    language="en",
+    seed=7,
+    seats=(ADA, replace(ADA, id=SeatId("bob"))),
+    settings=PersonaSettings(blind=False),
+)
+
+
 def build_brief(kind: str) -> Brief:
-    opened = MeetingOpened(
-        topic="Shall we build the bridge?",
-        language="en",
-        seed=7,
-        seats=(ADA, replace(ADA, id=SeatId("bob"))),
-    )
     ask = Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=10)
-    return RULES.brief(RULES.initial(replace(opened, settings=PersonaSettings(blind=False))), ask)
+    return RULES.brief(RULES.initial(OPENED), ask)
 
 
 @pytest.mark.parametrize("text", REFUSALS)
@@ -174,40 +177,45 @@ def test_an_apology_is_never_an_answer(kind: str, raw: Any) -> None:
 
 def list_forms() -> list[str]:
     asks = [replace(build_brief("stand"), seed=seed) for seed in range(20)]
-    return [build_user_prompt(ask).splitlines()[-1] for ask in asks]
+    forms: list[str] = []
+    for ask in asks:
+        brief = RULES.brief(RULES.initial(replace(OPENED, seed=ask.seed)), ask.ask)
+        forms += [line for line in brief.own.splitlines() if line.startswith("verdict: ")]
+    return forms
 
 
 def test_no_choice_stands_first_in_every_form() -> None:
     """M-13"""
-    firsts = {form.split('"verdict": "')[1].split('"')[0] for form in list_forms()}
+    firsts = {form.split("verdict: ")[1].split(",")[0] for form in list_forms()}
     assert firsts == {"support", "conditional", "oppose", "abstain"}
 
 
-def test_hints_stand_outside_the_quotes() -> None:
+def test_the_form_has_nothing_to_copy() -> None:
     """M-13: what a model may copy from the form is not JSON."""
-    assert '"position": string (one or two sentences)' in build_user_prompt(build_brief("position"))
+    form = build_user_prompt(build_brief("position")).splitlines()[-1]
+    assert form == "Answer with one JSON object: position, choice, confidence."
 
 
 @pytest.mark.parametrize(
     ("kind", "raw"),
     [
         ("position", {"position": "one or two sentences", "confidence": 0.5}),
-        ("position", {"position": "string (one or two sentences)", "confidence": 0.5}),
         ("position", {"position": "…", "confidence": 0.5}),
         ("position", {"position": "position", "confidence": 0.5}),
         ("position", {"position": "confidence", "confidence": 0.5}),
         ("position", {"position": "Shall we build the bridge?"}),
         (
             "position",
-            "Before you hear anyone: where do you stand on the question, and how sure are you?",
+            "Nobody has spoken yet. Where do you stand, and how sure are you?",
         ),
         ("speech", "Several minds work on one question; you are one of them."),
         ("speech", "..."),
         ("speech", "{}"),
         ("speech", "null"),
         ("draft", {"decision": {"text": "string"}, "confidence": 0.5}),
-        ("draft", "The talk is over: write the conclusion."),
-        ("stand", {"verdict": "conditional", "condition": "only with conditional"}),
+        ("draft", "The talk is over. Write its conclusion for all."),
+        ("stand", {"verdict": "conditional", "condition": "what must hold"}),
+        ("stand", {"verdict": "conditional", "condition": "what must hold, if conditional"}),
     ],
 )
 def test_an_echo_is_not_an_answer(kind: str, raw: Any) -> None:

@@ -159,10 +159,8 @@ def test_a_joint_bid_is_asked_with_what_each_seat_is() -> None:
     )
     brief = table.brief("ada")
     for part in (
-        "Your seat: ada.",
-        "Your stance: critic.",
-        "Your seat: bob.",
-        "Your stance: decider.",
+        "You are ada. Stance: critic.",
+        "You are bob. Stance: decider.",
         "sufficient (bob)",
     ):
         assert part in brief.own

@@ -31,7 +31,7 @@ def test_the_next_bids_are_about_an_input_that_came_during_a_speech() -> None:
     assert [line.speaker for line in table.timeline.lines] == ["USER", "USER", "ada"]
     for name in ("ada", "bob"):
         brief = table.brief(name)
-        assert "the user's input #2" in brief.own
+        assert "does what the user added (#2) move you?" in brief.own
         assert brief.subject == "And the union?"
         assert brief.schema is not None
     assert "about #2" in table.brief("bob").probe
@@ -40,7 +40,7 @@ def test_the_next_bids_are_about_an_input_that_came_during_a_speech() -> None:
 def test_views_are_on_the_speech_that_was_under_way() -> None:
     """P-7, P-13: the bids are about the input, and the speech is agreed with or contested like any other."""
     table = speaking(MeetingRun(ADA, BOB)).give_input("And the union?").speaks("ada", "Yes.")
-    assert "view: of #3" in table.brief("bob").own
+    assert "view: your view of #3: " in table.brief("bob").own
     table.bids(bob=bid_silence(0.2, view="contest"))
     assert [(point.entry, point.contested) for point in table.state.points] == [(3, ("bob",))]
 
@@ -54,7 +54,7 @@ def test_the_bids_after_that_are_about_the_newest_entry_again() -> None:
         .turn("bob", "It agrees.")
     )
     assert (table.state.about, table.brief("ada").subject) == (4, "It agrees.")
-    assert "the newest entry (#4)" in table.brief("ada").own
+    assert "does what was just said move you?" in table.brief("ada").own
 
 
 def test_whoever_gets_the_floor_after_an_input_is_asked_to_speak_to_it() -> None:
@@ -66,7 +66,7 @@ def test_whoever_gets_the_floor_after_an_input_is_asked_to_speak_to_it() -> None
         .bids(bob=bid_silence(0.4))
     )
     assert table.asked == ["1.speech.ada"]
-    assert "The user has put in #2 since: speak to it." in table.brief("ada").own
+    assert "The user added #2: speak to it." in table.brief("ada").own
     table.speaks("ada", "It agrees.")
     assert table.timeline.lines[-1].unaware_of is None
     assert table.state.about == 2

@@ -142,10 +142,11 @@ def test_the_writer_is_told_where_the_weight_stands() -> None:
         .lose("position", "cy")
     )
     brief = quiet(table.turn("bob", "At most 10 %.")).brief("ada")
+    stands = "| ada (77 %)\n| bob (10 %)\n| cy (13 %)"
     assert (
-        "ada 2.40 (77 %)\n| Never.\nbob 0.30 (10 %)\n| At most 10 %.\ncy 0.40 (13 %) (no position known)"
-        in brief.own
+        f"Where the weight stands:\n{stands}\nada:\n| Never.\ncy (no position known)" in brief.own
     )
+    assert "| At most 10 %." in brief.shared, "who spoke stands above"
 
 
 def overruled(language: Language = "en") -> MeetingRun:

@@ -166,13 +166,11 @@ def test_the_shared_part_holds_nothing_of_a_seats_own() -> None:
     """P-8"""
     table, name = _meeting("speech", "en")
     brief = table.brief(name)
-    assert "Your seat" not in brief.system + brief.shared
-    assert "Your stance" not in brief.system + brief.shared
+    assert "You are" not in brief.shared
+    assert "Stance" not in brief.system + brief.shared
     added, _, own = brief.own.partition("\n\n")
     assert added.startswith("# From the user\n")
-    assert own.startswith(
-        "# You\nYour seat: bob.\nYour stance: critic.\nYour instructions: Keep R&D.\n"
-    )
+    assert own.startswith("# You\nYou are bob. Stance: critic.\nInstructions: Keep R&D.\n")
 
 
 def test_only_a_bid_has_a_probe_and_not_the_deciders() -> None:
@@ -644,8 +642,8 @@ def test_what_an_ask_sends_beyond_the_matter_is_short(kind: str, language: Langu
     assert _count_tokens(sent) <= most, sent
 
 
-def test_a_seat_is_told_who_sits_there_what_is_left_and_what_it_said() -> None:
-    """P-8"""
+def test_a_seat_reads_what_is_left_and_what_it_said() -> None:
+    """P-8: who else sits there stands with what they say."""
     table = MeetingRun(
         build_seat("ada", stance="radical"),
         build_seat("bob"),
@@ -656,7 +654,7 @@ def test_a_seat_is_told_who_sits_there_what_is_left_and_what_it_said() -> None:
         "bob", "So what?"
     )
     brief = table.brief("ada")
-    assert "# At the table\nada (radical), bob" in brief.shared
+    assert "radical" not in brief.shared
     assert (
         "Your position before the talk:\n| Never.\nYour last words are #2.\nTurns left, with this one: 3."
         in brief.own
@@ -669,6 +667,4 @@ def test_a_seat_is_told_who_sits_there_what_is_left_and_what_it_said() -> None:
     own = table.brief("ada").own
     # Its words have left the window, so it reads them again.
     assert "What you said last (#2):\n| It costs 5." in own
-    assert (
-        "You asked for the floor because:\n| It is not true.\nTurns left, with this one: 2." in own
-    )
+    assert "You asked to speak because:\n| It is not true.\nTurns left, with this one: 2." in own

@@ -16,7 +16,7 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Schema
 from moothall.domain.facts import Language
 from moothall.domain.frame import is_either_or
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
-from moothall.domain.prompt_parts import build_system_text
+from moothall.domain.prompt_parts import build_system_text, describe_number, is_open_list
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.safe_text import quote_lines, quote_user, shorten_text
 from moothall.domain.session_state import ProtocolState
@@ -98,12 +98,6 @@ def list_alternatives(state: ProtocolState) -> tuple[str, ...]:
     return answers if is_either_or(answers) else ()
 
 
-def is_open_list(state: ProtocolState) -> bool:
-    """Whether the answers of a session are listed by a frame: then a seat may have another one."""
-    frame = state.opened.frame
-    return frame is not None and bool(frame.answers)
-
-
 def fill_brief(
     state: ProtocolState,
     ask: Ask,
@@ -131,8 +125,7 @@ def fill_brief(
             own = f"{added}\n\n{own.removeprefix(chr(10))}"
     frame = opened.frame
     if frame is not None and frame.kind == "number":
-        hint = PARTICIPANT_PROMPT[opened.language].number_hint.format(unit=frame.unit).strip(" ,，")
-        more["hints"] = {**more.get("hints", {}), "number": hint}
+        more["hints"] = {**more.get("hints", {}), "number": describe_number(state)}
     own += _quote_premise(state, more.get("schema"))
     # Not `copy_fields`, which looks for the fields of any two classes: a brief is built for every ask.
     same: dict[str, Any] = {"nth": 1, **{name: getattr(rules, name) for name in _OF_RULES}, **more}
@@ -236,6 +229,9 @@ class AnswerField(Generic[Asked]):
 
     is_unasked: Callable[[Asked], bool] | None = None
     """Whether this ask does not ask for it and reads it where it is sent all the same."""
+
+    is_read_only: bool | Callable[[Asked], bool] = False
+    """The same, with its place in the schema by which an answer is read."""
 
     when: Callable[[Asked], bool] | None = None
     """Whether this ask has the field; None if every one has it."""

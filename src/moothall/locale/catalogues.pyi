@@ -266,7 +266,6 @@ CONTEXT_FILES: Catalogue[ContextFilesText]
 
 class CouncilFieldsText(TermsText):
     labels: Mapping[str, str]
-    hints: Mapping[str, str]
     questions: Mapping[str, str]
 
 COUNCIL_FIELDS: Catalogue[CouncilFieldsText]
@@ -302,39 +301,28 @@ class CouncilPersonText(CouncilFieldsText):
 COUNCIL_PERSON: Catalogue[CouncilPersonText]
 
 class CouncilPromptText(CouncilFieldsText):
-    question: str
     options: str
-    table: str
     left_out: str
-    nothing: str
-    blind: str
-    disputed: str
-    agreed: str
-    motion: str
-    candidates: str
-    unanswered: str
-    you: str
-    seat: str
-    stance: str
-    instructions: str
-    now: str
     propose: str
     argue: str
     advise: str
     answer: str
     synthesize: str
+    open: str
     objections: str
     decide: str
+    advice: str
+    no_advice: str
     vote: str
-    vote_on_each: str
+    vote_each: str
     vote_choice: str
-    to_user: str
+    condition: str
+    moved_by: str
     own_answer: str
-    own_choice: str
+    unanswered: str
+    few: str
     before: str
-    minority: str
     about: str
-    confidence: str
     condition_not_stated: str
     answers: str
     accepts: str
@@ -560,6 +548,9 @@ class ParticipantPromptText(Texts):
     choice_or_none: str
     own_choice: str
     confidence: str
+    headline: str
+    actions: str
+    choice_or: str
     form: str
     to_user: str
     from_user: str

@@ -187,7 +187,9 @@ class LenientParser:
                 raise BadAnswer(_NO_OBJECT)
         if not said:
             raise BadAnswer(_NO_OBJECT)
-        if words is not None:
+        # What a list or an object has taken is said: a title beside it is another text.
+        is_said = any(isinstance(each, dict | list) for each in said.values())
+        if words is not None and not is_said:
             said.setdefault(words, text.strip())
         return said
 

@@ -5,6 +5,7 @@ A refusal is a text that begins by declining, and a short one: a speech may say 
 may begin with an apology. What is declined must be the answer itself ("I can't assist with that"), not the motion.
 """
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
@@ -26,6 +27,7 @@ from moothall.reading.field_values import (
     join_path,
     show_value,
 )
+from moothall.reading.schemas import describe_form
 from moothall.reading.stated import find_other_side
 
 T = TypeVar("T")
@@ -65,13 +67,19 @@ _PART_END: Final = compile_late(r"(?<=[.!?:])\s+|(?<=[。！？：])\s*|\n")
 """Where a sentence ends. Chinese marks need no white space behind them; Latin ones do: they also stand in the middle of names."""
 
 
+_CLAUSE_END: Final = compile_late(r"[,;.，；。]")
+
+
 class EchoCheck:
     """Recognizes words of one prompt in the texts of an answer to it."""
 
     def __init__(self, brief: Brief, schema: Schema) -> None:
         self._brief = brief
         self._properties: Mapping[str, Schema] = schema.get("properties", {})
-        self._lines = "\n".join((brief.system, brief.shared, brief.own)).splitlines()
+        shown = [brief.system, brief.shared, brief.own]
+        if brief.explains_fields:
+            shown.append(describe_form(brief))
+        self._lines = "\n".join(shown).splitlines()
         own_lines = (line for line in self._lines if not line.startswith(MARKS))
         self._prompt = "\n".join(own_lines).casefold()
 
@@ -92,7 +100,9 @@ class EchoCheck:
             return False
         plain = _fold_line(text)
         hint = _fold_line(self._brief.hints.get(name, ""))
-        return plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"}
+        if plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"}:
+            return True
+        return _repeats_hint(self._brief, name, plain)
 
     def _is_field_name(self, name: str, text: str) -> bool:
         # Where words are asked for, no name of a field is shown.
@@ -124,6 +134,19 @@ def check_echo(
     for name, text in _iterate_worded(said, schema, in_lists=in_lists):
         if not is_settled or name in schema.get("required", ()):
             echo.check(name, text)
+
+
+def _repeats_hint(brief: Brief, name: str, plain: str) -> bool:
+    """Whether a text is what a prompt says of its field, or the beginning of that: `position: one or two sentences, …`."""
+    if not brief.explains_fields:
+        return False
+    own = "\n".join(line for line in brief.own.splitlines() if not line.startswith(MARKS))
+    said = re.search(rf"(?<!\w){re.escape(name)}\b[^:：\n]{{0,80}}[:：] *([^\n]+)", own)
+    if said is None:
+        return False
+    clause = _fold_line(_CLAUSE_END.split(said[1])[0])
+    is_begun = len(plain) >= MIN_ECHO_LENGTH and _fold_line(said[1]).startswith(plain)
+    return plain == clause or is_begun
 
 
 def _iterate_worded(

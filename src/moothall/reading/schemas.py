@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
 OPEN_LIST: Final = "openList"
 """The mark of a list of values beside which a few other words are read; providers are sent the list alone."""
+UNASKED: Final = "unasked"
+"""The mark of a field that is read where an answer has it, and not asked for."""
+UNOFFERED: Final = "unoffered"
+"""The mark of listed values that are read, and not offered."""
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
 ESTIMATE: Final = "estimate"
 """The mark of a number that is asked for itself, with what it is counted in; providers are sent the type alone."""
-_LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern", OPEN_LIST, ESTIMATE})
+_LIMITS: Final = frozenset(
+    {"minLength", "maxLength", "maxItems", "pattern", OPEN_LIST, UNASKED, UNOFFERED, ESTIMATE}
+)
 WRAPPER: Final = "reply"
 """The field that holds an answer of several shapes where a provider takes only an object at the root of a schema."""
 MAX_SHOWN: Final = 24
@@ -64,39 +70,43 @@ def narrow_schema(
 
     A field that may be null is described by what it is otherwise: an answer without it leaves it out.
     """
-    if changes:
-        return _narrow(shape, required, optional, changes)
-    return _narrow_plain(shape, tuple(required), tuple(optional))
+    needed = tuple(required)
+    return _narrow(shape, (*needed, *optional), needed, changes)
 
 
 def _narrow(
-    shape: type, required: Iterable[str], optional: Iterable[str], changes: "Mapping[str, Schema]"
+    shape: type, names: tuple[str, ...], required: tuple[str, ...], changes: "Mapping[str, Schema]"
 ) -> dict[str, Any]:
-    known, needed = _build_properties(shape), [*required]
-    properties = {name: changes.get(name) or known[name] for name in (*needed, *optional)}
+    """Return the schema of a shape with these fields in this order, of which some are `required`."""
+    if not changes:
+        return _narrow_plain(shape, names, required)
+    known = _build_properties(shape)
     return {
         "type": "object",
-        "properties": properties,
-        "required": needed,
+        "properties": {name: changes.get(name) or known[name] for name in names},
+        "required": [*required],
         "additionalProperties": False,
     }
 
 
 @lru_cache(maxsize=256)
-def _narrow_plain(
-    shape: type, required: tuple[str, ...], optional: tuple[str, ...]
-) -> dict[str, Any]:
+def _narrow_plain(shape: type, names: tuple[str, ...], required: tuple[str, ...]) -> dict[str, Any]:
     # Few for each shape, and asked for again and again. Nobody changes a schema.
-    return _narrow(shape, required, optional, {})
+    known = _build_properties(shape)
+    return {
+        "type": "object",
+        "properties": {name: known[name] for name in names},
+        "required": [*required],
+        "additionalProperties": False,
+    }
 
 
 def build_table_schema(
     shape: type, rows: "Sequence[AnswerField[Asked]]", asked: "Asked"
 ) -> dict[str, Any]:
-    """Return the schema of a shape with the fields that a table has in this ask, each with what it may hold there."""
-    required: list[str] = []
-    optional: list[str] = []
+    """Return the schema of a shape with the fields that a table has in this ask, in its order, each with what it may hold there."""
     names: list[str] = []
+    required: list[str] = []
     changes: dict[str, Schema] = {}
     for row in rows:
         # One loop, and no call for what a row says of itself: a schema is built for every ask.
@@ -108,13 +118,15 @@ def build_table_schema(
         is_needed = row.is_needed if isinstance(row.is_needed, bool) else row.is_needed(asked)
         if is_needed:
             required.append(row.name)
-        else:
-            optional.append(row.name)
         if row.allow is not None:
             changes[row.name] = row.allow(asked)
-    schema = narrow_schema(shape, required, optional, **changes)
-    # In the order of the table, in which the prompt explains them: a reason is written before the verdict behind it.
-    return {**schema, "properties": {name: schema["properties"][name] for name in names}}
+        is_read_only = row.is_read_only
+        if not isinstance(is_read_only, bool):
+            is_read_only = is_read_only(asked)
+        if is_read_only:
+            allowed = changes.get(row.name) or _build_properties(shape)[row.name]
+            changes[row.name] = {**allowed, UNASKED: True}
+    return _narrow(shape, tuple(names), tuple(required), changes)
 
 
 def build_reading_schema(
@@ -193,8 +205,8 @@ def _drop_null(schema: "Schema") -> "Schema":
 
 
 def build_brief_schema(brief: "Brief") -> dict[str, Any]:
-    """Return the JSON schema of the answer to a brief, including its alternative."""
-    own, instead = get_own_schema(brief), brief.form.instead
+    """Return the JSON schema of what a brief asks for, including the alternative to it."""
+    own, instead = build_asked_schema(get_own_schema(brief)), brief.form.instead
     if instead is None:
         return own
     other = {
@@ -203,6 +215,25 @@ def build_brief_schema(brief: "Brief") -> dict[str, Any]:
         "required": [instead.field],
     }
     return {"anyOf": [*own.get("anyOf", [own]), other]}
+
+
+def build_asked_schema(schema: "Schema") -> dict[str, Any]:
+    """Return the schema of an answer without the fields and values that are read, and not asked for."""
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [build_asked_schema(each) for each in schema["anyOf"]]}
+    fields: dict[str, Any] = {}
+    for name, each in schema.get("properties", {}).items():
+        if UNASKED in each:
+            continue
+        offered = dict(each)
+        unoffered = offered.pop(UNOFFERED, ())
+        if unoffered:
+            offered["enum"] = [value for value in each["enum"] if value not in unoffered]
+        fields[name] = offered
+    if not fields:
+        return dict(schema)
+    required = [name for name in schema.get("required", ()) if name in fields]
+    return {**schema, "properties": fields, "required": required}
 
 
 def build_request_schema(brief: "Brief", *, is_shown: bool = False) -> Any:
@@ -382,15 +413,15 @@ def build_user_prompt(
     """
     parts = [brief.shared, brief.own]
     if brief.form.form == "json" and (shows_form or not brief.explains_fields):
-        parts.append(_describe_form(brief))
+        parts.append(describe_form(brief))
     if complaint is not None:
         parts.append(build_correction(brief.language, complaint))
     return "\n\n".join(filter(None, parts))
 
 
-def _describe_form(brief: "Brief") -> str:
+def describe_form(brief: "Brief") -> str:
     """Describe the form of an answer: its fields by name where the prompt explains them, else with what each may hold."""
-    schema = get_own_schema(brief)
+    schema = build_asked_schema(get_own_schema(brief))
     if brief.explains_fields:
         fields = ", ".join(_name_fields(schema))
         return PARTICIPANT_PROMPT[brief.language].form.format(fields=fields)

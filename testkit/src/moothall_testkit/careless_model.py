@@ -16,7 +16,7 @@ from moothall.errors import BadAnswer, UnclearChoice
 from moothall.ports.participant import Answer, NoAnswer, UnclearAnswer
 from moothall.reading.answers import read_answer
 from moothall.reading.ask_back import WHICH
-from moothall.reading.schemas import get_own_schema
+from moothall.reading.schemas import build_asked_schema, get_own_schema
 from moothall_testkit.schema_values import draw_value
 
 FAULT_RATE: Final = 1 / 3
@@ -87,7 +87,7 @@ class CarelessModel:
         fault = random.choice(self._faults)
         if is_faulty:
             self.made[fault] += 1
-        schema = get_own_schema(brief)
+        schema = build_asked_schema(get_own_schema(brief))
         branch = schema["anyOf"][0] if "anyOf" in schema else schema
         if brief.form.form == "text":
             return self._write_words(brief, random, fault if is_faulty else "")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from moothall.domain.text.signs import fold_text
-from moothall.domain.topic import MAX_REPLIES
+from moothall.domain.topic import MAX_HEADLINE, MAX_REPLIES
 from moothall.domain.vocabulary import DEGREES
 from moothall.features.persona import facts
 from moothall.features.persona.state import Meeting, list_joint_bidders
@@ -235,12 +235,13 @@ NAMED_BID: Final = (
     Row(
         "node_id", is_needed=True, allow=lambda asked: allow_values(seat.id for seat in asked.seats)
     ),
+    Row("reason"),
     Row("reaction_score", is_needed=True),
     Row("intent_to_speak", is_needed=True),
-    Row("reason"),
     Row("view"),
     SUFFICIENT,
 )
+HEADLINE: Final = Row("headline", allow=lambda _: allow_line(MAX_HEADLINE))
 SIDES: Final = tuple(verdict for verdict in get_args(facts.StandVerdict) if verdict != "abstain")
 
 NUMBER: Final[Row] = replace(
@@ -256,7 +257,7 @@ FORMS: Final = index_by_kind(
             reply=facts.PositionTaken,
             shape=facts.Position,
             form="json",
-            max_tokens=200,
+            max_tokens=130,
         ),
         Row(
             "position",
@@ -278,11 +279,16 @@ FORMS: Final = index_by_kind(
             reply=facts.IntentDeclared,
             shape=facts.Intent,
             form="json",
-            max_tokens=150,
+            max_tokens=90,
             infer=infer_bid_field,
         ),
         # The source's shape has the seat's own id, which code knows.
         Row("node_id", is_hidden=True, fill=lambda asked: asked.ask.seat),
+        Row(
+            "reason",
+            ask=_ask_bid,
+            read=lambda _, answers: answers.get(person_steps.WORDS, "")[:MAX_REASON],
+        ),
         Row(
             "reaction_score",
             is_needed=True,
@@ -295,13 +301,8 @@ FORMS: Final = index_by_kind(
             silence=False,
             read=lambda _, answers: bool(answers.get(person_steps.WORDS)),
         ),
-        Row("choice", when=lambda asked: asked.state.has_blind_bids, allow=CHOICE.allow),
-        Row(
-            "reason",
-            ask=_ask_bid,
-            read=lambda _, answers: answers.get(person_steps.WORDS, "")[:MAX_REASON],
-        ),
         Row("view"),
+        Row("choice", when=lambda asked: asked.state.has_blind_bids, allow=CHOICE.allow),
         SUFFICIENT,
     ),
     define_answer(
@@ -321,7 +322,7 @@ FORMS: Final = index_by_kind(
             reply=facts.TurnTaken,
             shape=facts.PersonaSpeech,
             form="text",
-            max_tokens=600,
+            max_tokens=300,
         ),
         Row("content", is_needed=True),
         Row("refers_to", allow=_allow_entry),
@@ -333,7 +334,15 @@ FORMS: Final = index_by_kind(
             reply=facts.ConclusionDrafted,
             shape=facts.Draft,
             form="json",
-            max_tokens=1_200,
+            max_tokens=700,
+        ),
+        *map(_claims, ("reasons", "dissent", "open_questions")),
+        Row(
+            "answers",
+            when=lambda asked: bool(asked.state.open_inputs),
+            allow=lambda asked: allow_list(
+                build_table_schema(facts.InputReply, REPLY, asked), MAX_REPLIES
+            ),
         ),
         Row(
             "decision",
@@ -344,23 +353,17 @@ FORMS: Final = index_by_kind(
                 asked, person_steps.join_long_choice(answers[person_steps.WORDS], answers)
             ),
         ),
+        HEADLINE,
         WORDED_CHOICE,
         OWN_CHOICE,
         replace(NUMBER, is_needed=False),
         person_steps.CONFIDENCE_FIELD,
-        *map(_claims, ("reasons", "dissent", "open_questions")),
-        Row(
-            "answers",
-            when=lambda asked: bool(asked.state.open_inputs),
-            allow=lambda asked: allow_list(
-                build_table_schema(facts.InputReply, REPLY, asked), MAX_REPLIES
-            ),
-        ),
     ),
     define_answer(
         AnswerForm(
-            kind="stand", reply=facts.StandTaken, shape=facts.Stand, form="json", max_tokens=200
+            kind="stand", reply=facts.StandTaken, shape=facts.Stand, form="json", max_tokens=150
         ),
+        Row("position", read=lambda _, answers: answers.get(WHY, "")),
         Row(
             "verdict",
             is_needed=True,
@@ -370,6 +373,9 @@ FORMS: Final = index_by_kind(
             ),
             read=lambda _, answers: answers[person_steps.POSITION],
         ),
+        Row("condition", read=lambda _, answers: answers.get(CONDITION, "")),
+        Row("due"),
+        Row("who"),
         replace(
             person_steps.CONFIDENCE_FIELD,
             silence=0.0,
@@ -379,8 +385,6 @@ FORMS: Final = index_by_kind(
                 )
             ],
         ),
-        Row("position", read=lambda _, answers: answers.get(WHY, "")),
-        Row("condition", read=lambda _, answers: answers.get(CONDITION, "")),
         Row(
             "moved_by",
             allow=_allow_entry,

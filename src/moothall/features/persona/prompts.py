@@ -6,9 +6,15 @@ that a provider's prefix cache hits.
 
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TypeVar
+from typing import Final, TypeVar, get_args
 
 from moothall.domain.claims import extract_claim
+from moothall.domain.prompt_parts import (
+    describe_choice,
+    describe_listed_choice,
+    describe_seat,
+    join_choices,
+)
 from moothall.domain.safe_text import FENCE, USER_MARK
 from moothall.domain.session_state import JUDGE_ASK
 from moothall.domain.topic import list_input_numbers
@@ -20,9 +26,12 @@ from moothall.features.persona.facts import (
     JointBids,
     PersonaSpeech,
     Stand,
+    StandVerdict,
+    View,
 )
 from moothall.features.persona.state import Meeting, compute_confidence, list_joint_bidders
 from moothall.features.persona.words import PERSONA_PROMPT, PersonaPromptText
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.plugins import (
     USER,
     AnswerRules,
@@ -38,7 +47,6 @@ from moothall.plugins import (
     cut_text,
     fill_brief,
     format_percent,
-    group_pairs,
     one_line,
     quote_lines,
     quote_user,
@@ -47,6 +55,8 @@ from moothall.plugins import (
 from moothall.protocols.answer_judge import build_judge_brief
 from moothall.scoring.positions import compute_weight
 
+QUESTION: Final = 1
+"""The number of the question among the entries."""
 Notes = tuple[str, ...]
 C = TypeVar("C", DraftClaim, InputReply)
 
@@ -103,8 +113,8 @@ def _normalize_claim(claim: C, name: str, shown: frozenset[int], notes: list[str
     return replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown))
 
 
-MAX_STANCE_LENGTH = 60
-"""How much of the stance of a seat the others read."""
+MAX_LABEL_SHOWN = 60
+"""How much of an answer before the talk stands beside its weight."""
 
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
@@ -132,32 +142,24 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     words = PERSONA_PROMPT[state.opened.language]
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     memory = _choose_memory(state, ask.kind)
-    table: tuple[tuple[SeatId, str], ...] = ()
-    # Who answers blind is not told who else sits there.
-    if ask.kind != "position":
-        table = tuple([(other.id, other.stance) for other in state.seats])
     before = state.positions.get(ask.seat)
     own_words = state.own_words.get(ask.seat, "" if before is None else before.position)
     probe = ""
     # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
     if ask.kind == "intent" and ask.seat != state.decider:
         probe = words.probe.format(newest=state.about)
-    hints = words.hints
-    if asked.options:
-        # Where there are options, the form lists them.
-        hints = {name: hint for name, hint in hints.items() if name != "choice"}
     return fill_brief(
         state,
         ask,
         _build_rules(asked),
         nth=_count_ask(state, ask),
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
-        shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),
-        own=build_own_prompt(words, state, asked.seats, ask.kind),
+        shared=build_shared_prompt(state.opened.language, state.opened.topic, memory),
+        own=build_own_prompt(asked),
         subject=_find_subject(state, ask.kind),
         probe=probe,
         schema=build_table_schema(form.shape, form.fields, asked),
-        hints=hints,
+        explains_fields=True,
     )
 
 
@@ -172,20 +174,11 @@ def _choose_memory(state: Meeting, kind: str) -> ContextWindow:
 
 
 @lru_cache(maxsize=32)
-def build_shared_prompt(
-    language: Language, goal: str, table: tuple[tuple[SeatId, str], ...], memory: ContextWindow
-) -> str:
+def build_shared_prompt(language: Language, goal: str, memory: ContextWindow) -> str:
     """Return what every seat reads, in the same words: built once per turn, not once per seat."""
     words = PERSONA_PROMPT[language]
-    parts = [f"{words.question}\n{quote_user(goal)}"]
-    if table:
-        seats: list[str] = []
-        for seat, stance in table:
-            if stance.strip():
-                seats.append(f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})")
-            else:
-                seats.append(seat)
-        parts.append(f"{words.table}\n{', '.join(seats)}")
+    heads = PARTICIPANT_PROMPT[language].heads
+    parts = [f"{heads['question']} (#{QUESTION})\n{quote_user(goal)}"]
     if memory.older:
         lines = [words.earlier]
         for line in memory.older:
@@ -194,30 +187,30 @@ def build_shared_prompt(
         if memory.left_out:
             lines.append(words.left_out.format(count=memory.left_out))
         parts.append("\n".join(lines))
-    if memory.recent:
-        lines = [words.last_turns]
-        if memory.room:
-            lines = [words.record]
-        for utterance in memory.recent:
-            lines.append(_format_utterance(words, utterance))
+    # The question stands above.
+    recent = [each for each in memory.recent if each.id != QUESTION]
+    if recent:
+        lines = [heads["said"]]
+        lines += [_format_utterance(words, utterance) for utterance in recent]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
-def build_own_prompt(
-    words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str
-) -> str:
+def build_own_prompt(asked: MeetingAsk) -> str:
     """Return what only these seats read (one, but for joint bids): who it is, what it stands for, and what it is asked for."""
-    lines = [words.you]
-    for each in seats:
+    state, kind = asked.state, asked.ask.kind
+    words = PERSONA_PROMPT[asked.language]
+    heads = PARTICIPANT_PROMPT[asked.language].heads
+    lines = [heads["you"]]
+    for each in asked.seats:
         lines += _format_self(words, state, each, kind)
     lines += _format_context(words, state, kind)
-    return "\n".join([*lines, "", words.now, _format_request(words, state, seats, kind)])
+    return "\n".join([*lines, "", heads["now"], _format_request(words, asked)])
 
 
 def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> list[str]:
     """Return who a seat is, and what it has said and thought so far."""
-    lines = seat.introduce(words.seat, words.instructions, words.stance)
+    lines = describe_seat(state.opened.language, seat)
     before, spoken = state.positions.get(seat.id), state.last_spoke.get(seat.id)
     if before is not None:
         lines += [words.before, FENCE + one_line(extract_claim(before.position))]
@@ -238,11 +231,7 @@ def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list
         case "speech":
             return [*_format_won_bid(words, state), *_format_turns_left(words, state)]
         case "draft":
-            return [
-                *_format_consensus(words, state),
-                *_format_weights(words, state),
-                *_format_choices(words, state),
-            ]
+            return [*_format_consensus(words, state), *_format_weights(words, state)]
         case "stand" if state.draft is not None:
             return [words.decision, quote_lines(state.draft.decision.text)]
         case _:
@@ -279,91 +268,117 @@ def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
 
 
 def _format_weights(words: PersonaPromptText, state: Meeting) -> list[str]:
-    """Return what each seat weighs and holds, as far as it is known before the last words."""
+    """Return where the weight stands before the last words: an answer a line, in its own words, and who held it.
+
+    Who never spoke left no entry: its position is quoted.
+    """
+    shares, holders = _compute_shares(state), _group_holders(state)
+    lines: list[str] = []
+    for label, seats in holders.items():
+        share = sum(shares[seat] for seat in seats)
+        named = cut_text(label, MAX_LABEL_SHOWN)
+        lines.append(quote_lines(f"{named}: {', '.join(seats)} ({format_percent(share)})"))
+    grouped = {seat for seats in holders.values() for seat in seats}
+    for name, share in shares.items():
+        if name not in grouped:
+            lines.append(quote_lines(f"{name} ({format_percent(share)})"))
+    for seat in state.seats:
+        if seat.id in state.own_words:
+            continue
+        before = state.positions.get(seat.id)
+        if before is None or not before.position:
+            lines.append(f"{seat.id} {words.unheard}")
+        else:
+            lines += [f"{seat.id}:", FENCE + one_line(extract_claim(before.position))]
+    return [words.weight, *lines]
+
+
+def _compute_shares(state: Meeting) -> dict[SeatId, float]:
+    """Return the share of the weight that each seat has."""
     weights: dict[SeatId, float] = {}
-    views: dict[SeatId, str] = {}
     for seat in state.seats:
         stated: float | None = None
-        view = ""
         before = state.positions.get(seat.id)
         if before is not None:
             stated = before.confidence
-            view = before.position
         weights[seat.id] = compute_weight(seat.weight, compute_confidence(stated), seat.trust)
-        views[seat.id] = state.own_words.get(seat.id) or view
     total = sum(weights.values())
-    lines = [words.weight]
-    for name, weight in weights.items():
-        share = "–"
-        if total > 0:
-            share = format_percent(weight / total)
-        line = f"{name} {weight:.2f} ({share})"
-        if views[name]:
-            lines += [line, FENCE + one_line(extract_claim(views[name]))]
-        else:
-            lines.append(f"{line} {words.unheard}")
-    return lines
+    if not total:
+        return dict.fromkeys(weights, 0.0)
+    return {seat: weight / total for seat, weight in weights.items()}
 
 
-def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
-    """Return the answers before the talk, so that a decision for one of them is named in the same words."""
-    if state.opened.subject.options:
-        return []
-    groups = state.groups
-    held = group_pairs((groups.find(choice), seat) for seat, choice in state.choices.items())
-    named = {groups.find(each): one_line(groups.name(each)) for each in state.choices.values()}
-    lines: list[str] = []
-    for label, seats in held.items():
-        if label:
-            lines.append(f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})")
-    if not lines:
-        return []
-    return [words.choices, *lines]
+def _group_holders(state: Meeting) -> dict[str, list[SeatId]]:
+    """Return who held each answer before the talk, by its words: answers that are one count as one (Q-3)."""
+    holders: dict[str, list[SeatId]] = {}
+    for seat in state.seats:
+        choice = one_line(state.choices.get(seat.id, ""))
+        if choice:
+            label = one_line(state.groups.name(choice))
+            holders.setdefault(label, []).append(seat.id)
+    return holders
 
 
-def _format_request(
-    words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str
-) -> str:
-    match kind:
+def _format_request(words: PersonaPromptText, asked: MeetingAsk) -> str:
+    state, ask = asked.state, asked.ask
+    shared = PARTICIPANT_PROMPT[asked.language]
+    match ask.kind:
         case "position":
-            return words.position
+            choice = describe_choice(state, ask)
+            return words.position.format(choice=choice, confidence=shared.confidence)
         case "intent":
-            fields = _format_fields(words, state, seats)
+            lines = [words.intent.format(about=_format_about(words, state)), *_list_fields(asked)]
             if state.has_blind_bids:
-                fields += words.own_choice
-            return words.intent.format(about=_format_about(words, state), fields=fields)
+                lines.append(describe_listed_choice(state, ask))
+            return "\n".join(lines)
         case "bids":
-            names = ", ".join(seat.id for seat in seats)
-            return words.bids.format(
-                seats=names,
-                about=_format_about(words, state),
-                fields=_format_fields(words, state, seats),
-            )
+            names = ", ".join(seat.id for seat in asked.seats)
+            about = _format_about_of_all(words, state)
+            head = words.bids.format(seats=names, about=about)
+            return "\n".join([head, words.seat, *_list_fields(asked)])
         case "speech":
             question = ""
             if state.new_input:
-                question = f"{words.input.format(input=state.new_input)} "
+                question = words.input.format(input=state.new_input)
             return words.speech.format(input=question)
         case "draft":
             answers = ""
             if state.open_inputs:
                 answers = words.draft_answers.format(inputs=list_input_numbers(state.open_inputs))
-            return words.draft.format(answers=answers)
+            return words.draft.format(
+                answers=answers,
+                headline=shared.headline,
+                choice=describe_choice(state, ask),
+                confidence=shared.confidence,
+            )
         case _:
-            return words.stand.format(author=state.author)
+            verdicts = join_choices(state, ask, get_args(StandVerdict))
+            return words.stand.format(author=state.author, verdicts=verdicts)
 
 
 def _format_about(words: PersonaPromptText, state: Meeting) -> str:
     if state.about == state.heard:
-        return words.about_newest.format(entry=state.about)
+        return words.about_newest
     return words.about_input.format(entry=state.about)
 
 
-def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...]) -> str:
-    decider = ""
-    if state.decider in [seat.id for seat in seats]:
-        decider = words.sufficient.format(seat=state.decider)
-    return words.fields.format(viewed=state.viewed, decider=decider)
+def _format_about_of_all(words: PersonaPromptText, state: Meeting) -> str:
+    if state.about == state.heard:
+        return words.about_newest_of_all
+    return words.about_input_of_all.format(entry=state.about)
+
+
+def _list_fields(asked: MeetingAsk) -> list[str]:
+    """Return the lines on the fields of a bid; the decider has one more."""
+    words, state = PERSONA_PROMPT[asked.language], asked.state
+    views = join_choices(state, asked.ask, get_args(View))
+    lines = [words.fields.format(viewed=state.viewed, views=views)]
+    if state.decider in [seat.id for seat in asked.seats]:
+        seat = ""
+        if len(asked.seats) > 1:
+            seat = f" ({state.decider})"
+        lines.append(words.sufficient.format(seat=seat))
+    return lines
 
 
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:

@@ -27,31 +27,24 @@ class PersonaPersonText(Texts):
 
 
 class PersonaPromptText(Texts):
-    question: str
-    table: str
     earlier: str
     left_out: str
-    record: str
-    last_turns: str
     answering: str
-    you: str
-    seat: str
-    stance: str
-    instructions: str
     own_words: str
     own_entry: str
     before: str
     won_by: str
     turns_left: str
-    now: str
     input: str
     position: str
     intent: str
     bids: str
+    seat: str
     fields: str
-    own_choice: str
     about_newest: str
     about_input: str
+    about_newest_of_all: str
+    about_input_of_all: str
     sufficient: str
     speech: str
     draft: str
@@ -63,8 +56,6 @@ class PersonaPromptText(Texts):
     contested: str
     weight: str
     unheard: str
-    choices: str
-    hints: Mapping[str, str]
 
 
 class PersonaReportText(SharedReportText):

@@ -6,11 +6,10 @@ from typing import Final
 
 from moothall.domain.answer_table import (
     ask_for_replies,
-    is_open_list,
     list_alternatives,
     quote_open_inputs,
 )
-from moothall.domain.prompt_parts import build_system_text, introduce_seat
+from moothall.domain.prompt_parts import build_system_text, introduce_seat, is_open_list
 from moothall.domain.topic import drop_choice
 from moothall.features.roundtable.facts import (
     Minutes,

@@ -14,6 +14,7 @@ from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonStep, build_key
 from moothall.domain.replace import dataclass
+from moothall.domain.topic import MAX_HEADLINE
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import COUNCIL_PERSON, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.answer_judge import JUDGE_FORM
@@ -35,6 +36,7 @@ from moothall.protocols.council.state import (
 )
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_offered_types
 from moothall.reading.schemas import (
+    UNOFFERED,
     allow_choice,
     allow_estimate,
     allow_line,
@@ -49,6 +51,7 @@ from moothall.scoring.positions import VotePosition
 
 REFERS_TO: Final = "refers_to"
 REPLY_STEP: Final = "to_user"
+PASS: Final = "pass"  # noqa: S105 - a contribution that says nothing
 MAX_TEXT: Final = 20_000
 MAX_CHOICE: Final = 100
 MAX_LINE: Final = 2_000
@@ -293,13 +296,19 @@ def _known_type(kind: str) -> Row:
 
 
 def _usual_type(kind: str) -> Row:
-    """Return a type that code presumes where it is no pass."""
+    """Return a type that code presumes where it is no pass. It is not asked for: an empty text is the pass."""
     return replace(
         _known_type(kind),
         is_hidden=False,
+        is_read_only=True,
         silence="pass",
         allow=lambda _: allow_values((kind, "pass")),
     )
+
+
+def _offer_types(*types: str) -> Schema:
+    """Allow these types, and read a pass, which is not offered: an empty text is one."""
+    return {**allow_values([*types, PASS]), UNOFFERED: [PASS]}
 
 
 def _position(*positions: str) -> Row:
@@ -307,10 +316,12 @@ def _position(*positions: str) -> Row:
 
 
 TEXT: Final = Row("text", is_needed=True, allow=lambda _: allow_text(MAX_TEXT))
+MAY_PASS: Final = Row(
+    "text", is_needed=True, fill=lambda _: "", allow=lambda _: allow_line(MAX_TEXT)
+)
+"""A text that is empty where a seat passes."""
 REMARK: Final = Row("text", allow=lambda _: allow_line(MAX_TEXT))
-PASSED_TEXT: Final = replace(TEXT, fill=lambda _: "")
-"""A text that a pass leaves out."""
-SAID: Final = replace(PASSED_TEXT, read=lambda _, answers: answers[person_steps.WORDS])
+SAID: Final = replace(MAY_PASS, read=lambda _, answers: answers[person_steps.WORDS])
 CHOICE: Final = Row(
     "choice",
     is_needed=lambda asked: bool(asked.listed),
@@ -338,6 +349,11 @@ MOVED_BY: Final = Row(
     when=lambda asked: bool(asked.others),
     allow=lambda asked: allow_values(asked.others),
 )
+STATED: Final[Row] = Row("confidence", is_read_only=True)
+"""A confidence that is kept where it is stated: it counts in the vote alone."""
+HEADLINE: Final = Row("headline", allow=lambda _: allow_line(MAX_HEADLINE))
+ACTIONS: Final = Row("actions")
+WHO: Final = Row("who")
 CONDITION_FIELD: Final = Row("condition", allow=lambda _: allow_text(MAX_LINE))
 NEEDED_CONDITION: Final = replace(CONDITION_FIELD, is_needed=True)
 DUE: Final = Row("due")
@@ -345,8 +361,8 @@ TO_USER: Final[Row] = replace(person_steps.TO_USER_FIELD, allow=allow_replies)
 TO_USER_ASKED: Final = replace(TO_USER, ask=_ask_replies, read=_read_replies)
 ADVICE: Final = (
     Row("entry", is_needed=True, allow=lambda asked: allow_values(asked.advice)),
-    Row("how", is_needed=True),
     Row("why"),
+    Row("how", is_needed=True),
 )
 CANDIDATE: Final = Row(
     "candidate", is_needed=True, allow=lambda asked: allow_values(asked.candidates)
@@ -415,10 +431,12 @@ VOTE_CHOICE: Final = Row(
 )
 """Among options a vote is a choice, not an approval of texts; a seat that approves all the same is counted so."""
 VOTE_FIELDS: Final = (
+    replace(TEXT, is_needed=False, read=lambda _, answers: answers.get(WHY, "")),
     VOTE_CHOICE,
     Row(
         "ballot",
         is_needed=lambda asked: not asked.options,
+        is_read_only=lambda asked: bool(asked.options),
         when=lambda asked: bool(asked.candidates),
         allow=lambda asked: _allow_ballot(asked, VOTE),
         ask=_ask_ballot,
@@ -427,6 +445,7 @@ VOTE_FIELDS: Final = (
     replace(
         _position(*POSITIONS),
         is_needed=lambda asked: not asked.options,
+        is_read_only=lambda asked: bool(asked.options),
         silence="abstain",
         when=lambda asked: not asked.candidates,
         ask=lambda asked: person_steps.ask_position(
@@ -434,18 +453,18 @@ VOTE_FIELDS: Final = (
         ),
         read=lambda _, answers: answers[person_steps.POSITION],
     ),
-    replace(CONFIDENCE, ask=_ask_vote_confidence),
-    replace(TEXT, is_needed=False, read=lambda _, answers: answers.get(WHY, "")),
     replace(
         CONDITION_FIELD,
         when=lambda asked: not asked.candidates or (bool(asked.options) and not asked.is_outside),
         read=lambda _, answers: answers.get(CONDITION, ""),
     ),
     replace(DUE, when=lambda asked: not asked.candidates or bool(asked.options)),
+    replace(WHO, when=lambda asked: not asked.candidates or bool(asked.options)),
+    replace(CONFIDENCE, ask=_ask_vote_confidence),
     replace(
         MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)
     ),
-    ACCEPTS,
+    replace(ACCEPTS, is_read_only=True),
     OWN_CHOICE,
     TO_USER,
 )
@@ -458,7 +477,7 @@ WORDED_CHOICE: Final = replace(CHOICE, when=lambda asked: not asked.wants_number
 """A choice in words: an estimate stands in its place where the question asks for a number."""
 FORMS: Final = index_by_kind(
     define_answer(
-        _form("propose", 500),
+        _form("propose", 400),
         replace(_known_type("propose"), silence="pass"),
         replace(
             TEXT,
@@ -467,67 +486,63 @@ FORMS: Final = index_by_kind(
             ),
             read=_read_resolution,
         ),
+        EVIDENCE,
         WORDED_CHOICE,
         OWN_POSITION,
         NUMBER,
         CONFIDENCE,
-        EVIDENCE,
     ),
     define_answer(
-        _form("argue", 500),
-        replace(
-            _type(*PHASE_TYPES["argue"], "pass"),
+        _form("argue", 300),
+        replace(REFERENCE, ask=_ask_reference, read=_read_reference),
+        replace(SAID, ask=lambda asked: [person_steps.ask_words(asked.text.say)]),
+        EVIDENCE,
+        Row(
+            "type",
+            is_needed=True,
             silence="pass",
+            allow=lambda _: _offer_types(*PHASE_TYPES["argue"]),
             ask=_ask_side,
             read=lambda _, answers: answers[person_steps.POSITION],
         ),
-        replace(SAID, ask=lambda asked: [person_steps.ask_words(asked.text.say)]),
-        replace(REFERENCE, ask=_ask_reference, read=_read_reference),
-        Row("confidence"),
-        EVIDENCE,
-        ANSWERS,
-        ACCEPTS,
+        STATED,
+        replace(ANSWERS, is_read_only=True),
+        replace(ACCEPTS, is_read_only=True),
     ),
     define_answer(
-        _form("answer", 500),
+        _form("answer", 300),
         replace(SAID, ask=lambda asked: [person_steps.ask_words(asked.text.answer)]),
         replace(
             ANSWERS,
+            is_read_only=True,
             ask=_ask_whether_accepted,
             read=lambda asked, answers: _read_challenges(asked, answers, "no"),
         ),
         replace(ACCEPTS, read=lambda asked, answers: _read_challenges(asked, answers, "yes")),
-        EVIDENCE,
+        replace(EVIDENCE, is_read_only=True),
+        STATED,
         _usual_type("support"),
     ),
     define_answer(
-        _form("synthesize", 700),
+        _form("synthesize", 350),
         replace(
-            PASSED_TEXT,
+            MAY_PASS,
             ask=lambda asked: _ask_resolution(asked, asked.text.synthesize, asked.text.say_it),
             read=_read_resolution,
         ),
+        HEADLINE,
         WORDED_CHOICE,
         OWN_POSITION,
         DECIDED_NUMBER,
-        CONFIDENCE,
-        ANSWERS,
-        ACCEPTS,
+        replace(CONFIDENCE, is_read_only=True),
+        replace(ANSWERS, is_read_only=True),
+        replace(ACCEPTS, is_read_only=True),
         TO_USER_ASKED,
         _usual_type("synthesize"),
     ),
     define_answer(
-        _form("decide", 900),
+        _form("decide", 700),
         _known_type("synthesize"),
-        replace(
-            TEXT,
-            ask=lambda asked: _ask_resolution(asked, asked.text.decide, asked.text.say_it),
-            read=_read_resolution,
-        ),
-        WORDED_CHOICE,
-        OWN_POSITION,
-        DECIDED_NUMBER,
-        CONFIDENCE,
         Row(
             "taken",
             when=lambda asked: bool(asked.advice),
@@ -535,10 +550,21 @@ FORMS: Final = index_by_kind(
             ask=_ask_advice,
             read=_read_advice,
         ),
+        replace(
+            TEXT,
+            ask=lambda asked: _ask_resolution(asked, asked.text.decide, asked.text.say_it),
+            read=_read_resolution,
+        ),
+        HEADLINE,
+        WORDED_CHOICE,
+        OWN_POSITION,
+        DECIDED_NUMBER,
+        CONFIDENCE,
+        ACTIONS,
         TO_USER_ASKED,
     ),
-    define_answer(_form("vote", 250), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
-    define_answer(_form("free", 700), _known_type("vote"), *VOTE_FIELDS),
+    define_answer(_form("vote", 200), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
+    define_answer(_form("free", 400), _known_type("vote"), *VOTE_FIELDS),
     define_answer(JUDGE_FORM),
 )
 """One table per phase, and `free` for unprompted contributions."""

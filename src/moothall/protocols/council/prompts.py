@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, get_args
 
 from moothall.domain.answer_table import ask_person, fill_brief
 from moothall.domain.context import (
@@ -16,20 +16,26 @@ from moothall.domain.context import (
     Perception,
     Utterance,
     clip_utterance,
-    extract_first_sentence,
 )
-from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.person import PersonAsk, PersonCommand
-from moothall.domain.roster import Seat
-from moothall.domain.safe_text import one_line, quote_lines, quote_user
+from moothall.domain.prompt_parts import (
+    describe_choice,
+    find_answer_mark,
+    introduce_seat,
+    join_choices,
+    quote_answers,
+    turn_answers,
+)
+from moothall.domain.safe_text import FENCE, one_line, quote_lines, quote_user
 from moothall.domain.session_state import JUDGE_ASK
-from moothall.domain.topic import list_input_numbers
+from moothall.domain.topic import list_input_numbers, normalize_label
 from moothall.locale.catalogues import (
     COUNCIL_PROMPT,
     COUNCIL_REPORT,
+    PARTICIPANT_PROMPT,
     PERSON_STEPS,
     CouncilPromptText,
 )
@@ -37,6 +43,7 @@ from moothall.protocols.answer_judge import build_judge_brief
 from moothall.protocols.council.answer_table import (
     FORMS,
     MAX_NEWS,
+    POSITIONS,
     CouncilAsk,
     Row,
     build_answer_schema,
@@ -48,6 +55,7 @@ from moothall.protocols.council.ballots import (
     find_discussed_motion,
     is_by_candidates,
 )
+from moothall.protocols.council.facts import AdviceOutcome
 from moothall.protocols.council.motions import find_blind_positions, find_label, list_challenges
 from moothall.protocols.council.state import (
     Council,
@@ -57,12 +65,14 @@ from moothall.protocols.council.state import (
     list_own_challenges,
 )
 from moothall.protocols.council.validation import (
+    PHASE_TYPES,
     ContributionValidator,
-    list_advice,
     normalize_contribution,
 )
 from moothall.reports import person_steps
 
+QUESTION: Final = 1
+"""The number of the question among the lines."""
 MAX_TABLE_LENGTH: Final = 40_000
 """The most characters that all lines together may take."""
 MAX_LINES: Final = 150
@@ -92,9 +102,9 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
 def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     if ask.kind == JUDGE_ASK:
         return build_judge_brief(state, ask, state.open_answers)
-    words = COUNCIL_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
+    asked = CouncilAsk(variant=variant, state=state, ask=ask)
     own_words = _find_last_words(state, seat.id)
     opened = state.opened
     return fill_brief(
@@ -104,10 +114,10 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
         nth=state.round,
         perception=Perception(goal=opened.topic, memory=_build_memory(lines), own_words=own_words),
         shared=build_shared_prompt(opened.language, opened.topic, opened.subject.options, lines),
-        own=build_own_prompt(variant, state, seat, ask.kind),
+        own=build_own_prompt(asked),
         subject=_find_subject(variant, state),
-        schema=build_answer_schema(CouncilAsk(variant=variant, state=state, ask=ask)),
-        hints=words.hints,
+        schema=build_answer_schema(asked),
+        explains_fields=True,
     )
 
 
@@ -136,20 +146,35 @@ def build_shared_prompt(
 ) -> str:
     """Return what every seat reads, in the same words."""
     words = COUNCIL_PROMPT[language]
-    question = f"{words.question}\n{quote_user(topic)}"
+    heads = PARTICIPANT_PROMPT[language].heads
+    question = f"{heads['question']} (#{QUESTION})\n{quote_user(topic)}"
     if options:
         question += "\n" + "\n".join([words.options, *(quote_user(option) for option in options)])
     if not lines:
         return question
     shown = lines[-MAX_LINES:]
-    # Every line gets the same room, so that one long contribution cannot push the others out.
-    room = MAX_TABLE_LENGTH // len(shown)
-    table = [words.table]
+    room = _find_room(lines)
+    table = [heads["said"]]
     if len(lines) > len(shown):
         table.append(words.left_out.format(count=len(lines) - len(shown)))
     for line in shown:
         table.append(format_line(words, line, room))
     return "\n\n".join([question, "\n".join(table)])
+
+
+def _find_room(lines: Sequence[CouncilLine]) -> int:
+    """Return how many characters each line may take: the same, so that one long contribution cannot push the others out."""
+    return MAX_TABLE_LENGTH // max(1, min(len(lines), MAX_LINES))
+
+
+def _list_cut_lines(words: CouncilPromptText, lines: Sequence[CouncilLine]) -> set[int]:
+    """Return the numbers of the lines that the table leaves out or shortens."""
+    room = _find_room(lines)
+    cut = {line.id for line in lines[:-MAX_LINES]}
+    for line in lines[-MAX_LINES:]:
+        if len(_quote_line(words, line)) > room:
+            cut.add(line.id)
+    return cut
 
 
 def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TABLE_LENGTH) -> str:
@@ -163,8 +188,15 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TAB
     for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts)):
         if lines:
             marks.append(f"{name} {_format_references(lines)}")
-    if said.confidence is not None:
-        marks.append(f"{words.confidence} {said.confidence:.2f}")
+    quoted = _quote_line(words, line)
+    if len(quoted) > room:
+        quoted = f"{quoted[:room]}… {words.shortened}"
+    return f"[{', '.join(marks)}]\n{quoted}"
+
+
+def _quote_line(words: CouncilPromptText, line: CouncilLine) -> str:
+    """Quote what a line says. How sure its author is stays out: without a record it is no evidence, and it anchors."""
+    said = line.said
     parts: list[str] = []
     if said.text:
         parts.append(said.text)
@@ -177,10 +209,7 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TAB
         parts.append(part)
     # Quoted before it is cut: the cut text still has a mark on each line.
     quote = quote_user if line.seat == USER else quote_lines
-    quoted = quote("\n".join(parts))
-    if len(quoted) > room:
-        quoted = f"{quoted[:room]}… {words.shortened}"
-    return f"[{', '.join(marks)}]\n{quoted}"
+    return quote("\n".join(parts))
 
 
 def _format_references(numbers: Sequence[int]) -> str:
@@ -195,148 +224,95 @@ def _format_numbers(numbers: Iterable[int]) -> str:
     return " ".join(f"#{number}" for number in numbers)
 
 
-def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: str) -> str:
-    """Return what only this seat reads: who it is, what is disputed, and what it is asked for."""
-    words = COUNCIL_PROMPT[state.opened.language]
-    phase = kind
-    if kind == "free":
-        phase = state.phase
-    return "\n".join(
-        [
-            words.you,
-            *seat.introduce(words.seat, words.instructions, words.stance),
-            *_format_context(variant, state, seat, phase, words),
-            "",
-            words.now,
-            _format_request(variant, state, seat, phase, words),
-        ]
-    )
+def build_own_prompt(asked: CouncilAsk) -> str:
+    """Return what only this seat reads: who it is, what the table had to cut, and what it is asked for."""
+    state = asked.state
+    lines = introduce_seat(asked.language, state.seat(asked.ask.seat))
+    if asked.phase == "vote":
+        lines += _quote_cut_lines(asked)
+    lines += ["", PARTICIPANT_PROMPT[asked.language].heads["now"]]
+    # Who writes what is decided names an answer in the words that it has already.
+    writes = asked.phase in {"synthesize", "decide"} and not asked.options
+    if asked.phase == "argue" or writes:
+        lines += _format_blind_positions(state)
+    lines.append(_format_request(asked))
+    if state.open_inputs and asked.phase in {"synthesize", "decide", "vote"}:
+        words = PARTICIPANT_PROMPT[asked.language]
+        lines.append(words.to_user.format(inputs=list_input_numbers(state.open_inputs)))
+    return "\n".join(lines)
 
 
-def _format_context(
-    variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText
-) -> list[str]:
-    match phase:
-        case "argue":
-            return _format_blind_positions(state, words)
-        case "synthesize":
-            return [
-                *_format_named_answers(state, words),
-                *_format_open_challenges(state, words),
-                *_format_objections(state, words),
-            ]
-        case "decide":
-            return _format_named_answers(state, words)
-        case "answer":
-            return _format_open_challenges(state, words)
-        case "vote":
-            line = find_blind_positions(state).get(seat.id)
-            lines = [
-                *_format_motion(variant, state, words),
-                *_format_open_challenges(state, words),
-                *_format_minority(state, seat, words),
-            ]
-            if line is not None:
-                lines += ["", words.before, format_line(words, line, MAX_OWN_LENGTH)]
-            return lines
-        case _:
-            return []
+def _format_blind_positions(state: Council) -> list[str]:
+    """Return on one line who wrote which answer before reading anyone; nothing where one of them named none.
 
-
-def _format_named_answers(state: Council, words: CouncilPromptText) -> list[str]:
-    """List the blind answers for who writes what is decided, so that one answer keeps one name (Q-3)."""
-    choices = _group_blind_choices(state)
-    if state.opened.subject.options or not choices:
-        return []
-    return ["", words.blind, *_list_choices(state, choices)]
-
-
-def _group_blind_choices(state: Council) -> Mapping[str, list[SeatId]]:
-    """Return who gave each answer blind; nothing where a seat named none."""
-    positions = find_blind_positions(state).items()
-    choices = group_pairs((find_label(state, line), seat) for seat, line in positions)
-    return {} if "" in choices else choices
-
-
-def _list_choices(state: Council, choices: Mapping[str, Sequence[SeatId]]) -> list[str]:
-    """List the answers with who gave them, each as one of those who gave it says it."""
+    An answer has the words of one of those who gave it (Q-3).
+    """
+    holders: dict[str, list[SeatId]] = {}
     said: dict[str, str] = {}
-    for line in find_blind_positions(state).values():
-        said.setdefault(find_label(state, line), state.groups.name(line.said.choice))
-    return [f"{' '.join(seats)}:\n{quote_lines(said[key])}" for key, seats in choices.items()]
-
-
-def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
-    choices = _group_blind_choices(state)
-    if not choices:
+    for seat, line in find_blind_positions(state).items():
+        label = find_label(state, line)
+        if not label:
+            return []
+        said.setdefault(label, one_line(state.groups.name(line.said.choice)))
+        holders.setdefault(label, []).append(seat)
+    if not holders:
         return []
-    lines = ["", words.blind, *_list_choices(state, choices)]
-    if len(choices) == 1:
-        lines.append(words.agreed)
-    else:
-        lines.append(words.disputed)
-    return lines
+    stood = [f"{said[label]}: {', '.join(seats)}" for label, seats in holders.items()]
+    return [quote_lines("; ".join(stood))]
 
 
-def _format_minority(state: Council, seat: Seat, words: CouncilPromptText) -> list[str]:
-    """Let those be heard before the vote whose blind choice most do not share: one sentence each, the last that they said."""
-    blind = find_blind_positions(state)
-    choices = {name: find_label(state, line) for name, line in blind.items()}
+def _quote_cut_lines(asked: CouncilAsk) -> list[str]:
+    """Quote what a vote is about and the table had to cut: what is voted on, the few, and what the seat wrote blind."""
+    words = COUNCIL_PROMPT[asked.language]
+    cut = _list_cut_lines(words, asked.visible)
+    few = asked.list_lines(_list_lines_of_few(asked))
+    before = find_blind_positions(asked.state).get(asked.ask.seat)
+    rooms = {line.id: MAX_TABLE_LENGTH for line in _list_candidate_lines(asked)[:1]}
+    lines = [*_list_candidate_lines(asked), *few]
+    if before is not None:
+        lines.append(before)
+    quoted: dict[int, str] = {}
+    for line in lines:
+        if line.id in cut:
+            room = rooms.get(line.id, MAX_OWN_LENGTH)
+            quoted.setdefault(line.id, format_line(words, line, room))
+    return [*quoted.values()]
+
+
+def _list_lines_of_few(asked: CouncilAsk) -> list[int]:
+    """Return the last argument of each seat whose blind choice most do not share, but for the one that is asked (D-24)."""
+    blind = find_blind_positions(asked.state)
+    choices = {name: find_label(asked.state, line) for name, line in blind.items()}
     counts = Counter(choices.values())
-    last: dict[SeatId, CouncilLine] = {}
-    for line in state.list_visible_lines(seat.id):
+    last: dict[SeatId, int] = {}
+    for line in asked.visible:
         choice = choices.get(line.seat, "")
         is_of_few = choice != "" and 2 * counts[choice] <= len(choices)
         if is_of_few and line.said.type in {"propose", "support", "challenge"}:
-            last[line.seat] = line
-    lines = []
-    for name, line in list(last.items())[:MAX_REFERENCES]:
-        said = f"{extract_first_sentence(line.said.text)}\n{words.labels['choice']}: {blind[name].said.choice}"
-        lines.append(f"[#{line.id} {name}]\n{quote_lines(said)}")
-    if not lines:
-        return []
-    return ["", words.minority, *lines]
+            last[line.seat] = line.id
+    last.pop(asked.ask.seat, None)
+    return sorted(last.values())[:MAX_REFERENCES]
 
 
-def _format_motion(variant: CouncilVariant, state: Council, words: CouncilPromptText) -> list[str]:
-    candidates = _list_candidate_lines(variant, state)
-    if not candidates:
-        return []
-    if len(candidates) > 1:
-        return ["", words.candidates, " ".join(f"#{line.id} ({line.seat})" for line in candidates)]
-    motion = candidates[0]
-    title = words.motion.format(number=motion.id, seat=motion.seat)
-    return ["", title, quote_lines(motion.said.text)[:MAX_TABLE_LENGTH]]
-
-
-def _list_candidate_lines(variant: CouncilVariant, state: Council) -> list[CouncilLine]:
-    if not is_by_candidates(variant, state):
-        motion = find_discussed_motion(variant, state)
+def _list_candidate_lines(asked: CouncilAsk) -> list[CouncilLine]:
+    if not is_by_candidates(asked.variant, asked.state):
+        motion = find_discussed_motion(asked.variant, asked.state)
         if motion is None:
             return []
         return [motion]
-    return state.list_lines(find_candidate_ids(variant, state))
+    return asked.list_lines(find_candidate_ids(asked.variant, asked.state))
 
 
-def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
-    lines: list[str] = []
-    for challenge in list_challenges(state):
-        if challenge.state == "open":
-            lines.append(f"#{challenge.line.id} {challenge.line.seat}")
-    if not lines:
+def _list_open_challenges(state: Council) -> list[int]:
+    return [each.line.id for each in list_challenges(state) if each.state == "open"]
+
+
+def _list_objections(state: Council) -> list[int]:
+    """Return the votes of the last round that a new resolution must meet."""
+    if state.round == 1:
         return []
-    return ["", words.unanswered, *lines]
-
-
-def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
     votes = state.list_lines(state.votes.values())
-    against = [line for line in votes if _has_objection(line)]
-    if state.round == 1 or not against:
-        return []
-    lines = ["", words.objections]
-    for line in against:
-        lines.append(format_line(words, line, MAX_TABLE_LENGTH // len(against)))
-    return lines
+    return [line.id for line in votes if _has_objection(line)]
 
 
 def _has_objection(vote: CouncilLine) -> bool:
@@ -344,40 +320,111 @@ def _has_objection(vote: CouncilLine) -> bool:
     return not positions.isdisjoint({"oppose", "conditional_support"})
 
 
-def _format_request(
-    variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText
-) -> str:
-    request = _format_phase_request(variant, state, seat, phase, words)
-    if state.open_inputs and phase in {"synthesize", "decide", "vote"}:
-        request += words.to_user.format(inputs=list_input_numbers(state.open_inputs))
-    return request
-
-
-def _format_phase_request(
-    variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText
-) -> str:
-    match phase:
+def _format_request(asked: CouncilAsk) -> str:
+    state, ask = asked.state, asked.ask
+    words, shared = COUNCIL_PROMPT[asked.language], PARTICIPANT_PROMPT[asked.language]
+    match asked.phase:
         case "propose":
-            return words.propose
+            choice = describe_choice(state, ask)
+            return words.propose.format(choice=choice, confidence=shared.confidence)
         case "argue":
-            owner = variant.owner(state.opened)
+            types = join_choices(state, ask, PHASE_TYPES["argue"])
+            owner = asked.variant.owner(state.opened)
             if owner is None:
-                return words.argue
-            return words.advise.format(owner=owner)
+                return words.argue.format(types=types)
+            return words.advise.format(owner=owner, types=types)
         case "answer":
-            challenges = _format_numbers(list_own_challenges(state, seat.id))
+            challenges = _format_numbers(list_own_challenges(state, ask.seat))
             return words.answer.format(challenges=challenges)
         case "synthesize":
-            return words.synthesize
+            return _ask_for_resolution(asked)
         case "decide":
-            advice = _format_numbers(list_advice(state))
-            return words.decide.format(advice=advice or words.nothing)
-        case _ if state.opened.subject.options and not seat.is_outside:
-            return words.vote_choice + words.own_choice
+            return words.decide.format(
+                advice=_ask_for_outcomes(asked),
+                headline=shared.headline,
+                choice=describe_choice(state, ask),
+                confidence=shared.confidence,
+                actions=shared.actions,
+            )
         case _:
-            if len(_list_candidate_lines(variant, state)) < 2:
-                return words.vote + words.own_answer
-            return words.vote_on_each + words.own_answer
+            return _ask_for_vote(asked)
+
+
+def _ask_for_resolution(asked: CouncilAsk) -> str:
+    state, words = asked.state, COUNCIL_PROMPT[asked.language]
+    objections, open_lines = "", ""
+    against, unanswered = _list_objections(state), _list_open_challenges(state)
+    if against:
+        objections = words.objections.format(lines=_format_references(against))
+    if unanswered:
+        open_lines = words.open.format(lines=_format_references(unanswered))
+    return words.synthesize.format(
+        objections=objections,
+        open=open_lines,
+        headline=PARTICIPANT_PROMPT[asked.language].headline,
+        choice=describe_choice(state, asked.ask),
+    )
+
+
+def _ask_for_outcomes(asked: CouncilAsk) -> str:
+    words = COUNCIL_PROMPT[asked.language]
+    if not asked.advice:
+        return words.no_advice
+    outcomes = join_choices(asked.state, asked.ask, get_args(AdviceOutcome))
+    return words.advice.format(lines=_format_numbers(asked.advice), outcomes=outcomes)
+
+
+def _ask_for_vote(asked: CouncilAsk) -> str:
+    state, ask, words = asked.state, asked.ask, COUNCIL_PROMPT[asked.language]
+    candidates = [line.id for line in _list_candidate_lines(asked)]
+    positions = join_choices(state, ask, POSITIONS)
+    given = {"few": "", "unanswered": "", "before": "", "last": _ask_for_the_rest(asked)}
+    unanswered = _list_open_challenges(state)
+    if unanswered:
+        given["unanswered"] = words.unanswered.format(lines=_format_references(unanswered))
+    few = _list_lines_of_few(asked)
+    if few:
+        given["few"] = words.few.format(lines=_format_numbers(few))
+    before = find_blind_positions(state).get(ask.seat)
+    if before is not None:
+        given["before"] = words.before.format(line=before.id)
+    if asked.options and not asked.is_outside:
+        none = PARTICIPANT_PROMPT[asked.language].none_of_these
+        options = _quote_voted(asked)
+        return words.vote_choice.format(
+            none=none, options=options, condition=words.condition, **given
+        )
+    if len(candidates) > 1:
+        numbers = _format_numbers(candidates)
+        return words.vote_each.format(candidates=numbers, positions=positions, **given)
+    motion = QUESTION
+    if candidates:
+        motion = candidates[0]
+    return words.vote.format(motion=motion, positions=positions, condition=words.condition, **given)
+
+
+def _ask_for_the_rest(asked: CouncilAsk) -> str:
+    """Return the last lines of a vote: what changed the seat's mind, and its own answer."""
+    words = COUNCIL_PROMPT[asked.language]
+    own = words.own_answer
+    if asked.options and not asked.is_outside:
+        shared = PARTICIPANT_PROMPT[asked.language]
+        own = shared.own_choice.format(none=shared.none_of_these)
+    if not asked.others:
+        return own
+    return f"{words.moved_by}\n{own}"
+
+
+def _quote_voted(asked: CouncilAsk) -> str:
+    """Quote the answers that a vote is one of: those that a resolution alone names are no words of the user's."""
+    listed = {normalize_label(option) for option in asked.options}
+    lines: list[str] = []
+    for answer in turn_answers(asked.state, asked.ask, asked.voted):
+        mark = FENCE
+        if normalize_label(answer) in listed:
+            mark = find_answer_mark(asked.state)
+        lines.append(quote_answers([answer], mark))
+    return "\n".join(lines)
 
 
 def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from moothall.domain.answer_table import is_open_list, read_two_sides
+from moothall.domain.answer_table import read_two_sides
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Normalized
 from moothall.domain.frame import is_none_of_these, settle_own_choice
 from moothall.domain.ids import SeatId
+from moothall.domain.prompt_parts import is_open_list
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import is_pass_text
@@ -46,6 +47,7 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
 }
 
 
+MAX_TEXT_LENGTH: Final = 20_000
 MAX_CONDITION_LENGTH: Final = 2_000
 CACHED_STATES: Final = 8
 """For how many of the last states it is cached what seats may contribute."""
@@ -196,6 +198,9 @@ def normalize_contribution(
     assert isinstance(said, Contribution)
     is_outside = state.seat(seat).is_outside
     said = _take_own_choice(variant, state, said)
+    if said.type in {"support", "challenge"} and not said.text.strip() and said.evidence:
+        # The evidence is what it says.
+        said = replace(said, text=cut_text("\n".join(said.evidence), MAX_TEXT_LENGTH))
     if _is_pass(said) and "pass" in list_allowed_types(variant, state, seat):
         return Contribution(type="pass", text=said.text), (f"read type {said.type!r} → 'pass'",)
     dropped = list[str]()
@@ -219,9 +224,11 @@ def normalize_contribution(
         return _normalize_vote(variant, state, said, unstated, dropped)
     if is_outside:
         return said, ()
-    if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
-        # Code knows what it was asked to answer.
-        return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
+    if state.phase == "answer" and said.type == "support" and not said.answers:
+        # Code knows what it was asked to answer: what does not convince the seat is answered by its text.
+        own = list_own_challenges(state, seat)
+        answered = [number for number in own if number not in said.accepts and said.text.strip()]
+        return replace(said, answers=tuple(answered)), ()
     if state.phase != "decide":
         return said, ()
     taken = {each.entry for each in said.taken}
@@ -249,9 +256,11 @@ def _take_own_choice(variant: CouncilVariant, state: Council, said: Contribution
 
 def _is_pass(said: Contribution) -> bool:
     """Whether a contribution is none by its text. Beside a choice a word such as "pass" may be the answer itself."""
-    if said.type in {"vote", "pass"} or said.choice.strip():
+    if said.type in {"vote", "pass"}:
         return False
-    return is_pass_text(said.text)
+    if not said.text.strip():
+        return said.type != "support" or not said.accepts
+    return not said.choice.strip() and is_pass_text(said.text)
 
 
 def _names_option(variant: CouncilVariant, state: Council, said: Contribution) -> bool:
@@ -468,7 +477,8 @@ def _list_synthesizers(variant: CouncilVariant, state: Council) -> list[SeatId] 
 
 
 def _check_text(said: Contribution) -> str | None:
-    if said.type != "vote" and not said.text.strip():
+    may_be_empty = said.type == "vote" or (said.type == "support" and said.accepts)
+    if not may_be_empty and not said.text.strip():
         return f"a {said.type} needs a text"
     if said.type != "vote" and said.position is not None:
         return f"a position belongs to a vote, not to a {said.type}"
