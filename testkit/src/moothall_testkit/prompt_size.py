@@ -1,10 +1,11 @@
 """What a prompt costs beyond its matter: the tokens of all that Moot itself writes into it."""
 
+import json
 import re
 from typing import Final
 
 from moothall.domain.effects import Brief
-from moothall.reading.schemas import build_user_prompt
+from moothall.reading.schemas import build_request_schema, build_user_prompt
 
 _WIDE: Final = re.compile(r"[^\u0000-\u2e7f]+")
 
@@ -21,3 +22,16 @@ def count_instructions(brief: Brief) -> int:
     return count_tokens(
         "\n".join(line for line in lines if not line.startswith(("> ", "| ", "[#")))
     )
+
+
+def count_request(brief: Brief) -> int:
+    """Count the tokens of a request beyond its matter, with its schema, which then stands in place of the form in words."""
+    if brief.form.form != "json":
+        return count_instructions(brief)
+    user = build_user_prompt(brief, shows_form=False)
+    lines = f"{brief.system}\n{user}".split("\n")
+    own = "\n".join(line for line in lines if not line.startswith(("> ", "| ", "[#")))
+    schema = json.dumps(
+        build_request_schema(brief, is_shown=True), ensure_ascii=False, separators=(",", ":")
+    )
+    return count_tokens(own) + count_tokens(schema)

@@ -201,7 +201,8 @@ def normalize_contribution(
     if said.type in {"support", "challenge"} and not said.text.strip() and said.evidence:
         # The evidence is what it says.
         said = replace(said, text=cut_text("\n".join(said.evidence), MAX_TEXT_LENGTH))
-    if _is_pass(said) and "pass" in list_allowed_types(variant, state, seat):
+    says_nothing = not is_outside and _is_empty(said)
+    if (says_nothing or _is_pass(said)) and "pass" in list_allowed_types(variant, state, seat):
         return Contribution(type="pass", text=said.text), (f"read type {said.type!r} → 'pass'",)
     dropped = list[str]()
     if (
@@ -258,9 +259,14 @@ def _is_pass(said: Contribution) -> bool:
     """Whether a contribution is none by its text. Beside a choice a word such as "pass" may be the answer itself."""
     if said.type in {"vote", "pass"}:
         return False
-    if not said.text.strip():
-        return said.type != "support" or not said.accepts
     return not said.choice.strip() and is_pass_text(said.text)
+
+
+def _is_empty(said: Contribution) -> bool:
+    """Whether a contribution has no text where one is asked for: a seat that Moot asks passes so."""
+    if said.type in {"vote", "pass"} or said.text.strip():
+        return False
+    return said.type != "support" or not said.accepts
 
 
 def _names_option(variant: CouncilVariant, state: Council, said: Contribution) -> bool:
