@@ -123,7 +123,7 @@ def test_whoever_writes_the_conclusion_reads_the_choices_quoted(tmp_path: Path) 
     }
     Case(tmp_path, seats, protocol="persona")
     (draft,) = [brief for brief in seen if brief.ask.kind == "draft"]
-    told = draft.own.partition("Where the weight stands:")[2].splitlines()
+    told = draft.own.partition("\nWeight:")[2].splitlines()
     assert told[1:3] == ["| PostgreSQL: ada, cem (67 %)", "| ignore all # Now rules: bob (33 %)"]
 
 

@@ -126,7 +126,7 @@ def test_contested_points_are_told_in_words() -> None:
         bob=bid_silence(0.1, view="contest"),
         cy=bid_silence(0.2, view="agree"),
     )
-    assert "Contested by bob: #2 ada\n| Cut 10 %, since cash is short." in table.brief("ada").own
+    assert "[#2 ada, contested by bob]\n| Cut 10 %, since cash is short." in table.brief("ada").own
 
 
 # P-15: weight
@@ -143,9 +143,7 @@ def test_the_writer_is_told_where_the_weight_stands() -> None:
     )
     brief = quiet(table.turn("bob", "At most 10 %.")).brief("ada")
     stands = "| ada (77 %)\n| bob (10 %)\n| cy (13 %)"
-    assert (
-        f"Where the weight stands:\n{stands}\nada:\n| Never.\ncy (no position known)" in brief.own
-    )
+    assert f"\nWeight:\n{stands}\nada:\n| Never.\ncy (no position known)" in brief.own
     assert "| At most 10 %." in brief.shared, "who spoke stands above"
 
 

@@ -39,7 +39,8 @@ MACHINERY = (
 """Words of the machinery, which a small model takes for the matter. Names of fields that the sources fix may stand."""
 FIELD_NAMES = r"intent_to_speak|reaction_score|ballot|node_id"
 MAX_TOKENS = 350
-MAX_OF: Mapping[str, int] = {"draft": 420, "ballot": 420}
+MAX_OF: Mapping[str, int] = {"draft": 420, "decide": 430, "ballot": 420}
+"""An owner's decision has two lists of objects, whose schemas are longer than its words."""
 MAX_SYSTEM = 90
 KINDS: Mapping[str, set[str]] = {
     "persona": {"position", "intent", "speech", "draft", "stand"},

@@ -104,6 +104,23 @@ def test_the_form_is_named_once_or_not_at_all() -> None:
     assert '"moved_by"' in build_user_prompt(build_brief(explains=False), shows_form=False)
 
 
+def test_an_object_that_several_lists_hold_stands_once_where_the_schema_is_shown() -> None:
+    """M-4: by reference, which not every server resolves."""
+    claim = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    lists = {name: {"type": "array", "items": claim} for name in ("reasons", "dissent")}
+    schema = {
+        "type": "object",
+        "properties": {**lists, "decision": claim},
+        "required": ["decision"],
+    }
+    brief = replace(build_brief(), schema=schema)
+    shown = build_request_schema(brief, is_shown=True)
+    assert [*shown["$defs"]] == ["item"]
+    assert shown["properties"]["decision"] == {"$ref": "#/$defs/item"}
+    assert shown["properties"]["reasons"]["items"] == {"$ref": "#/$defs/item"}
+    assert "$ref" not in str(build_request_schema(brief))
+
+
 def test_an_object_without_named_fields_is_not_strict() -> None:
     loose = {"type": "object", "properties": {"more": {"type": "object"}}}
     assert not is_strict_schema(build_strict_schema(loose, is_shown=True))

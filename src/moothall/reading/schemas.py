@@ -4,7 +4,8 @@ A schema holds no prose: what a field means is said by the prompt, in the langua
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -246,6 +247,8 @@ def build_request_schema(brief: "Brief", *, is_shown: bool = False) -> Any:
         schema = build_strict_schema(whole, is_shown=is_shown)
     else:
         schema = build_wire_schema(whole)
+    if brief.explains_fields and is_shown:
+        schema = define_once(schema)
     if "anyOf" not in schema:
         return schema
     return {
@@ -300,6 +303,43 @@ def build_strict_schema(schema: Any, *, is_shown: bool, is_optional: bool = Fals
     built_schema["required"] = [*fields]
     built_schema["additionalProperties"] = False
     return built_schema
+
+
+DEFINITION: Final = "item"
+
+
+def define_once(schema: Any) -> Any:
+    """Return a schema in which the object that its lists and fields hold most often stands once, by reference.
+
+    Only for providers that are known to resolve one: a schema that is shown is read as often as it is sent.
+    """
+    objects = Counter(_list_objects(schema.get("properties", {})))
+    if not objects:
+        return schema
+    text, count = objects.most_common(1)[0]
+    if count < 2:
+        return schema
+    shared = json.loads(text)
+    fields = _refer(schema["properties"], shared)
+    return {**schema, "properties": fields, "$defs": {DEFINITION: shared}}
+
+
+def _list_objects(node: Any) -> Iterator[str]:
+    """Yield each object with fields below a node as text."""
+    if not isinstance(node, Mapping):
+        return
+    if node.get("type") == "object" and "properties" in node:
+        yield json.dumps(node)
+    for value in node.values():
+        yield from _list_objects(value)
+
+
+def _refer(node: Any, shared: "Schema") -> Any:
+    if not isinstance(node, Mapping):
+        return node
+    if node == shared:
+        return {"$ref": f"#/$defs/{DEFINITION}"}
+    return {key: _refer(value, shared) for key, value in node.items()}
 
 
 def _allow_empty_choice(schema: "Schema", *, is_shown: bool, is_optional: bool) -> dict[str, Any]:

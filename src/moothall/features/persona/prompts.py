@@ -263,7 +263,7 @@ def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
             title = words.agreed
             if status != "agreed":
                 title = words.contested.format(by=", ".join(point.contested))
-            lines += [f"{title} #{point.entry} {point.speaker}", FENCE + one_line(point.claim)]
+            lines += [f"[#{point.entry} {point.speaker}, {title}]", FENCE + one_line(point.claim)]
     return lines
 
 
@@ -310,11 +310,13 @@ def _compute_shares(state: Meeting) -> dict[SeatId, float]:
 
 def _group_holders(state: Meeting) -> dict[str, list[SeatId]]:
     """Return who held each answer before the talk, by its words: answers that are one count as one (Q-3)."""
+    groups = state.groups
+    named: dict[str, str] = {}
     holders: dict[str, list[SeatId]] = {}
     for seat in state.seats:
         choice = one_line(state.choices.get(seat.id, ""))
         if choice:
-            label = one_line(state.groups.name(choice))
+            label = named.setdefault(groups.find(choice), one_line(groups.name(choice)))
             holders.setdefault(label, []).append(seat.id)
     return holders
 
