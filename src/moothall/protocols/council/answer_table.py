@@ -350,7 +350,7 @@ MOVED_BY: Final = Row(
     allow=lambda asked: allow_values(asked.others),
 )
 STATED: Final[Row] = Row("confidence", is_read_only=True)
-"""A confidence that is kept where it is stated: it counts in the vote alone."""
+"""A confidence that stands on the record where it is stated: it counts in the vote alone."""
 HEADLINE: Final = Row("headline", allow=lambda _: allow_line(MAX_HEADLINE))
 ACTIONS: Final = Row("actions")
 WHO: Final = Row("who")
