@@ -232,16 +232,33 @@ def _build_clean() -> Iterator[Fixture]:
             yield _build(template, subject, template.clean)
 
 
+def build_fixture(template: Template, subject: str, name: str, *, is_broken: bool) -> Fixture:
+    """Return one change of a file of this name, with the defect of its template or clean."""
+    if not is_broken:
+        return _build(template, subject, template.clean, name=name)
+    line, claim = template.line.format(s=subject), template.claim.format(s=subject)
+    return _build(
+        template,
+        subject,
+        template.broken,
+        name=name,
+        concern=template.concern,
+        line=line,
+        claim=claim,
+    )
+
+
 def _build(
     template: Template,
     subject: str,
     after: str,
     *,
+    name: str = "",
     concern: str = "",
     line: str = "",
     claim: str = "",
 ) -> Fixture:
-    name = f"src/{template.concern}_{subject}.py"
+    name = name or f"src/{template.concern}_{subject}.py"
     before, new = template.before.format(s=subject), after.format(s=subject)
     diff = unified_diff(before.splitlines(True), new.splitlines(True), f"a/{name}", f"b/{name}")
     text = "".join(diff)

@@ -260,7 +260,10 @@ def _drop_half(value: Any, source: str) -> None:
     """Drop the last text of a cut-off answer, unless it holds a whole sentence: half a word is no choice, and "I" no decision."""
     key: Any = next(reversed(value), None) if isinstance(value, dict) else len(value) - 1
     last = value[key] if value else None
-    if isinstance(last, dict | list):
+    if isinstance(last, list) and not last and source.rfind("[") > source.rfind("]"):
+        # Cut off before its first item, a list does not say that there is none.
+        del value[key]
+    elif isinstance(last, dict | list):
         _drop_half(last, source)
     elif isinstance(last, str) and source.endswith(last) and not re.search(r"[.!?。！？]", last):
         del value[key]
