@@ -63,6 +63,8 @@ class SpokenOutcome:
     """
 
     right: bool
+    decided: bool
+    """Whether the readings tell its choice from the second: without that the run decides nothing by them."""
     sureness: float | None
     held: bool
     vote: bool
@@ -90,7 +92,10 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     language = get_language(seed)
     world = World(seed=seed, k=case.k, gap=case.gap, noise=case.noise, taste=case.taste)
     plan = build_swarm_plan(
-        len(case.crew), seed=seed, language=language, max_rounds=case.rounds, **dict(case.settings)
+        len(case.crew),
+        seed=seed,
+        language=language,
+        **{"max_rounds": case.rounds, "pool_twins": True, **dict(case.settings)},
     )
     kinds = dict(zip((str(seat.id) for seat in plan.seats), case.crew, strict=True))
     speakers = {
@@ -127,6 +132,7 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     liars = [name for name, kind in kinds.items() if kind == "liar"]
     return SpokenOutcome(
         right=choice.direction == world.best and choice.side == "for",
+        decided=done.choice is not None and done.choice.is_distinct,
         sureness=done.choice.sureness if done.choice is not None else None,
         held=most_held.direction == world.best and most_held.side == "for",
         vote=plurality_of(world, looks, liars) == world.best,
@@ -241,6 +247,8 @@ def render_choices(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
     head = (
         title,
         "evidence right %",
+        "decided %",
+        "right and decided %",
         "vote right %",
         "most held %",
         "gain",
@@ -256,6 +264,8 @@ def render_choices(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
             (
                 name,
                 describe_share(found, lambda each: each.right),
+                describe_share(found, lambda each: each.decided),
+                describe_share(found, lambda each: each.right and each.decided),
                 describe_share(found, lambda each: each.vote),
                 describe_share(found, lambda each: each.held),
                 f"{100 * mean:+.1f} ± {100 * error:.1f}",

@@ -119,6 +119,7 @@ def measure_swarm(language: Language) -> SentTokens:
         max_rounds=ROUNDS,
         min_rounds=ROUNDS,
         synthesis="always",
+        pool_twins=True,
     )
     mind, sent = TwelveWords(language), SentTokens()
 

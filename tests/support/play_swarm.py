@@ -56,7 +56,10 @@ def build_swarm_plan(
     language: Language = "en",
     **chosen: Any,
 ) -> Plan:
-    """The plan of a swarm with so many explorers; what is left over are its settings. It asks for a synthesis only if told to."""
+    """The plan of a swarm with so many explorers; what is left over are its settings.
+
+    It asks for a synthesis, and pools twins, only if told to.
+    """
     names = [agent_name(number) for number in range(1, agents + 1)]
     return Plan(
         topic="How do we make the catalogue fast?",
@@ -65,7 +68,7 @@ def build_swarm_plan(
         seats=tuple(Seat(id=SeatId(name), platform=platform) for name in names),
         budget=Budget(),
         outside_patience=60.0,
-        settings=SwarmSettings(**{"synthesis": "classic", **chosen}),
+        settings=SwarmSettings(**{"synthesis": "classic", "pool_twins": False, **chosen}),
         subject=Topic(),
     )
 

@@ -218,8 +218,8 @@ def test_no_word_of_the_mechanism_stands_in_a_prompt(language: Language, mode: s
 
 def test_a_whole_swarm_sends_less_than_half_of_what_it_did() -> None:
     """S-37: three rounds of five seats were 36,500 tokens in English and 32,900 in Chinese by the same count."""
-    assert measure_swarm("en").tokens.total() <= 17_000
-    assert measure_swarm("zh").tokens.total() <= 15_000
+    assert measure_swarm("en").tokens.total() <= 17_500
+    assert measure_swarm("zh").tokens.total() <= 15_500
 
 
 def test_a_rating_is_recorded_as_an_operation_by_moot() -> None:

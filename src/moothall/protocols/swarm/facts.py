@@ -103,6 +103,8 @@ class SwarmSettings:
     judge: Annotated[str, MaxLen(64)] = VALIDATOR
     measure: answers.Measure = "meaning"
     synthesis: SynthesisRule = "always"
+    pool_twins: bool = True
+    """Whether the judge is asked once more before the close which of the first ideas are one (S-38)."""
 
 
 @add_kind(KINDS, "swarm.opened")
@@ -283,6 +285,11 @@ class IdeasSorted(Fact):
     placed: tuple[PlacedIdea, ...] = ()
     judge: str = ""
     judged: int = 0
+
+
+@add_kind(KINDS, "swarm.twins_pooled")
+class TwinsPooled(IdeasSorted):
+    """The first ideas that the judge called one before the close: the texts of the younger ones, and the idea they went to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,8 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     length = 2 * LONG_ANSWER
     explore = ExpectedCalls(seats=explorers, least=least, most=most, tokens_out=length)
     collide = ExpectedCalls(seats=explorers, least=0, most=collisions, tokens_out=SHORT_ANSWER)
-    judge = ExpectedCalls(seats=judges, least=0, most=most, tokens_out=SHORT_ANSWER)
+    # One more before the close.
+    judge = ExpectedCalls(seats=judges, least=0, most=most + 1, tokens_out=SHORT_ANSWER)
     vote = ExpectedCalls(seats=explorers, least=0, most=ballots, tokens_out=SHORT_ANSWER)
     synthesis = ExpectedCalls(
         seats=explorers, least=share, most=share, tokens_out=length, is_in_turn=True

@@ -26,7 +26,7 @@ ASKED: Final[tuple[facts.Status, ...]] = ("active", "interrupted", "degraded")
 """The agents that are asked to explore: a degraded one continues to work, but the quorum does not count it."""
 
 RoundStage = Literal["begin", "explore", "process", "review", "settle", "measure"]
-EndStage = Literal["vote", "notice", "graceful", "terminate", "close", "closed"]
+EndStage = Literal["pool", "vote", "notice", "graceful", "terminate", "close", "closed"]
 Stage = Literal["init", RoundStage, EndStage]
 
 
@@ -192,6 +192,13 @@ class Board:
     def idea(self, number: int) -> Idea | None:
         return self.ideas.get(number)
 
+    def find_current(self, number: int) -> int:
+        """Return the number of the idea that an idea has become part of; its own where it still stands."""
+        idea = self.ideas.get(number)
+        if idea is None:
+            return number
+        return self.by_text.get(normalize_idea(idea.text), number)
+
     def list_ideas(self, numbers: Iterable[int]) -> list[Idea]:
         """Return the ideas with these numbers; a number without an idea is left out."""
         return [self.ideas[number] for number in numbers if number in self.ideas]
@@ -284,6 +291,8 @@ CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
         "CONVERGENCE:check_quorum",
         "CONVERGENCE:check_diversity",
     ),
+    # Beside the steps of the source: it follows the last measurement, and nothing waits for it.
+    facts.TwinsPooled: (),
     facts.SwarmCompleted: ("CONVERGENCE:generate_report",),
     facts.ShutdownNoticed: ("SHUTDOWN:pre_notify",),
     facts.ShutdownAnswered: ("SHUTDOWN:graceful_request",),
@@ -415,5 +424,7 @@ class Swarm(ProtocolState):
 
     @property
     def consensus(self) -> tuple[int, ...]:
-        """The ideas that reached the quorum at the last measurement."""
-        return self.measured.quorum_ideas if self.measured is not None else ()
+        """The ideas that reached the quorum at the last measurement, each by the number that it has now."""
+        if self.measured is None:
+            return ()
+        return tuple(dict.fromkeys(map(self.board.find_current, self.measured.quorum_ideas)))

@@ -19,6 +19,7 @@ from moothall.protocols.swarm.facts import (
     EvidenceChoice,
     IdeaResolution,
     PlacedIdea,
+    TwinsPooled,
 )
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.decision import (
@@ -180,6 +181,9 @@ def replay_rounds(timeline: SwarmTimeline, apart: Mapping[str, int]) -> WhatIfRe
         figures = compute_figures(state, voices, measured.perspectives, measured.concentrations)
         rounds.append(replace(figures, active=measured.active, silent=measured.silent))
         state = fast_replace(state, leading=(*state.leading, frozenset(figures.quorum_ideas)))
+    for pooled in timeline.sorted:
+        if isinstance(pooled, TwinsPooled):
+            state = with_ideas(state, list(_place_apart(pooled.placed, apart, state.board)))
     return WhatIfResult(rounds=tuple(rounds), board=state.board)
 
 

@@ -204,6 +204,7 @@ _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
     facts.OperationsProcessed: EventRow(_list_operations),
     facts.Collided: EventRow(list_lines=_describe_collision),
     facts.IdeasSorted: EventRow(_list_ideas),
+    facts.TwinsPooled: EventRow(_list_ideas),
     facts.RoundSettled: EventRow(_list_settlement),
     facts.ConvergenceMeasured: EventRow(_list_measurement, _describe_measurement),
     facts.Synthesized: EventRow(

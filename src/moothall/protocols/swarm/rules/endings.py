@@ -361,8 +361,15 @@ def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
         return ()
     if not state.by_evidence:
         return state.consensus[:MAX_VOTED_ON]
+    return tuple(dict.fromkeys((*state.consensus, *list_best_backed_ideas(state))))[:MAX_VOTED_ON]
+
+
+def list_best_backed_ideas(state: Swarm) -> tuple[int, ...]:
+    """Return the ideas that active agents held at the last measurement, the best backed first."""
+    if state.measured is None:
+        return ()
     backed = sorted(state.measured.backing, key=lambda each: (-len(each.backers), each.idea))
-    return tuple(dict.fromkeys((*state.consensus, *(each.idea for each in backed))))[:MAX_VOTED_ON]
+    return tuple(dict.fromkeys(state.board.find_current(each.idea) for each in backed))
 
 
 def _is_ballot_held(state: Swarm) -> bool:

@@ -437,10 +437,11 @@ def sort_ideas(state: Swarm) -> IdeasSorted:
 
 def _collect_verdicts(state: Swarm) -> dict[Pair, tuple[float, int]]:
     """Return the pairs that were judged in this round, with all verdicts on them. A denial in nearly the same words is none."""
-    verdicts = {}
+    verdicts: dict[Pair, tuple[float, int]] = {}
     for near, said in list_judgements(state.review):
         pair = _name_pair(state.review, near)
-        weight, count = state.board.verdicts.get(pair, (0.0, 0))
+        # A pair may be judged twice in one call, once in each order.
+        weight, count = verdicts.get(pair) or state.board.verdicts.get(pair, (0.0, 0))
         verdict = said.verdict
         if verdict != "opposite" and _is_denial(near, state.review):
             verdict = "opposite"

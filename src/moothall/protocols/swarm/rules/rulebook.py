@@ -1,6 +1,6 @@
 """The rulebook of a swarm.
 
-    init → begin → explore → process → review → settle → measure → (begin …) → vote → notice → graceful → terminate → close
+    init → begin → explore → process → review → settle → measure → (begin …) → pool → vote → notice → graceful → terminate → close
 
 In `explore` all explorers are asked at once, and those that fail are asked again as the protocol says; in `review` idle agents
 collide, the validator checks, Moot compares texts; in `vote` the consensus ideas are voted on. Everything else is computed,
@@ -27,10 +27,12 @@ from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import VALIDATOR, SwarmClosed
 from moothall.protocols.swarm.prompts import build_answer_rules, build_brief
-from moothall.protocols.swarm.rules import endings, operations, review, round_start
+from moothall.protocols.swarm.rules import endings, operations, review, round_start, twins
 from moothall.protocols.swarm.rules.endings import find_end_reason
 from moothall.protocols.swarm.state import CONFIRMS, RoundReview, Stage, Swarm
 
+POOLING: Final = 9
+"""The attempt by which the judge's ask before the close differs from that of the round."""
 _PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "roles")
 _SEATS: Final = ("opinions", "synced", "awaited", "acknowledged", "ends")
 
@@ -128,6 +130,11 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
             return tuple(
                 _build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items()
             )
+        case "pool" if state.stop is None:
+            if state.judge is None or state.review.is_judged:
+                return ()
+            # Beside the ask of the round, which has the same kind.
+            return (_build_ask(state, "judge", state.judge, attempt=POOLING),)
         case "vote":
             attempt = int(state.is_put_again)
             writer = endings.find_synthesis_writer(state)
@@ -279,6 +286,8 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
         # Without the measure, words find the pairs.
         return review.with_pairs(state) if seat == DIRECTOR.id else state
+    if state.stage == "pool":
+        return _with_review(state, seat, is_judged=True)
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
@@ -396,7 +405,11 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
 
 def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
     after = endings.apply_measurement(state, fact)
-    return after if find_end_reason(after) is None else fast_replace(after, stage="vote")
+    if find_end_reason(after) is None:
+        return after
+    if twins.can_pool(after):
+        return twins.start_pooling(after)
+    return fast_replace(after, stage="vote")
 
 
 def _build_closing(state: Swarm) -> Fact:
@@ -470,6 +483,13 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
             "begin",
             endings.measure_convergence,
             _apply_measurement,
+        ),
+        ComputedStep(
+            facts.TwinsPooled,
+            ("pool",),
+            "vote",
+            twins.pool_twins,
+            lambda state, fact: review.with_ideas(state, fact.placed),
         ),
         # A run that is stopped between two rounds has no vote.
         ComputedStep(
