@@ -1,17 +1,21 @@
 """Q-6: a reply that makes no choice plainly is quoted back to its seat in one small question, whatever kind of participant it is."""
 
 import asyncio
+import json
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import moothall_testkit
 from moothall import Moot
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Fact, Reply, SeatLost, list_worded_choices
-from moothall.errors import UnclearChoice
+from moothall.errors import BadAnswer, UnclearChoice
 from moothall.protocols.council.facts import Contributed
 from moothall.reading.answers import read_answer
 from moothall.reading.ask_back import Meant, settle_choice
@@ -166,6 +170,98 @@ def test_a_program_is_asked_as_well(tmp_path: Path) -> None:
     )
     facts = asyncio.run(_hold(f"command:{recipe}"))
     assert find_vote(facts)[0] == "oppose", [str(fact)[:300] for fact in facts]
+
+
+MEANT = {"meant": "oppose", "words": "rather we did not"}
+
+
+def test_an_agent_of_an_editor_is_asked_as_well(tmp_path: Path) -> None:
+    """Q-6: one that speaks the Agent Client Protocol, in the conversation that it has."""
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps({'"meant"': MEANT, '"position"': HAZY, "": "Wait until spring."}))
+    argv = [sys.executable, "-m", "moothall_testkit.acp_agent", "good", str(answers)]
+    recipe = tmp_path / "agent.toml"
+    testkit = Path(moothall_testkit.__file__).parents[1]
+    recipe.write_text(
+        f"argv = {json.dumps(argv)}\nacp = true\nenviron = {{ PYTHONPATH = {json.dumps(str(testkit))} }}\n"
+    )
+    facts = asyncio.run(_hold(f"acp:{recipe}"))
+    position, notes = find_vote(facts)
+    assert position == "oppose", [str(fact)[:300] for fact in facts]
+    assert any(note.startswith("meant position") for note in notes)
+
+
+class HazyAgent(BaseHTTPRequestHandler):
+    """An agent of another company, behind Agent2Agent."""
+
+    def do_GET(self) -> None:
+        place = {
+            "protocolBinding": "JSONRPC",
+            "url": f"http://{self.headers['Host']}/",
+            "protocolVersion": "1.0",
+        }
+        self.answer({"name": "hazy", "supportedInterfaces": [place]})
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        sent = json.dumps(asked)
+        said = "Wait until spring."
+        if "which you meant" in sent:
+            said = json.dumps(MEANT)
+        elif "conditional_support" in sent:
+            said = HAZY
+        message = {"messageId": "1", "role": "ROLE_AGENT", "parts": [{"text": said}]}
+        self.answer({"jsonrpc": "2.0", "id": asked["id"], "result": {"message": message}})
+
+    def answer(self, document: object) -> None:
+        body = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: object) -> None:
+        """Write nothing."""
+
+
+def test_an_agent_elsewhere_is_asked_as_well() -> None:
+    """Q-6: a seat `a2a:URL` is asked in a message of its own."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), HazyAgent) as agent:
+        threading.Thread(target=agent.serve_forever, daemon=True).start()
+        facts = asyncio.run(_hold(f"a2a:http://127.0.0.1:{agent.server_address[1]}"))
+        agent.shutdown()
+    assert find_vote(facts)[0] == "oppose", [str(fact)[:300] for fact in facts]
+
+
+def test_who_answers_from_outside_hears_of_it_and_answers_again() -> None:
+    """Q-6: a mailbox seat is named the choices at once, and loses nothing by it."""
+
+    async def work() -> list[Fact]:
+        async with asyncio.timeout(120), Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            seats: Any = {"ada": "mailbox", "bob": SUPPORTER, "cy": SUPPORTER}
+            session = await moot.open("Ship now?", protocol="consensus", seats=seats, seed=1)
+            running = asyncio.create_task(moot.run(session))
+            while not running.done():
+                await asyncio.sleep(0.02)
+                for ask in await moot.asks(session):
+                    if ask.brief.form.kind != "vote":
+                        raw = (
+                            {"type": "pass"}
+                            if ask.brief.form.kind == "argue"
+                            else "Wait until spring."
+                        )
+                        await moot.answer(session, ask.ask.id, raw)
+                        continue
+                    with pytest.raises(BadAnswer, match="oppose"):
+                        await moot.answer(session, ask.ask.id, HAZY)
+                    await moot.answer(session, ask.ask.id, "oppose")
+            await running
+            return [entry.fact for entry in await moot.engine.entries(session)]
+
+    facts = asyncio.run(work())
+    own = [each for each in facts if isinstance(each, Contributed) and each.seat == "ada"]
+    assert [each for each in own if each.said.type == "vote" and "oppose" in str(each.said)]
+    assert not [each for each in facts if isinstance(each, SeatLost)]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
