@@ -75,6 +75,8 @@ MAX_SEVERITY_LENGTH: Final = 60
 """A longer text is no word for a severity."""
 _LATIN: Final = compile_late(r"[^\W\d_\u3400-\u9fff]+")
 _HAN: Final = compile_late(r"[\u3400-\u9fff]+")
+_GRADE: Final = compile_late(r"(?<![^\W_])(p|sev)(?:erity)?[\s._-]{0,3}([0-5])(?![^\W_])")
+"""A severity by its number, as trackers and rotas have it: "P0", "SEV-2"."""
 _NOTHING: Final = compile_late(r"\W*(?:none|nothing|no findings|无|没有)\W*", re.IGNORECASE)
 
 
@@ -87,6 +89,8 @@ def read_severity(text: str) -> facts.Severity | None:
         return None
     plain = unicodedata.normalize("NFKC", text).casefold()
     words = _LATIN.findall(plain)
+    for name, number in _GRADE.findall(plain):
+        words.append(f"{name}{number}")
     for han in _HAN.findall(plain):
         words += _split_han(han)
     if not DENIALS.isdisjoint(words):
