@@ -142,7 +142,7 @@ def test_a_fence_that_stands_in_the_change_is_part_of_the_quoted_lines() -> None
 
 
 SEVERITIES = {
-    "critical": "critical Critical! CRITICAL blocker Blocker P0 p0 P-0 SEV1 Sev-0 Kritisch kritische fatal 致命 紧急",
+    "critical": "critical Critical! CRITICAL blocker Blocker P0 p0 SEV1 Sev-0 Kritisch kritische fatal 致命 紧急",
     "major": "major High HIGH P1 sev2 error severe hoch Hoch hohes schwerwiegend 严重 高 高危 重要 Severity:High",
     "minor": "minor P2 SEV-3 medium Medium warning low Low. mittel mäßig niedrig 中 中等 低 低级 轻微",
     "note": "note P3 P4 info INFO nit suggestion Hinweis 提示 建议",
