@@ -228,6 +228,7 @@ TYPED = st.text(max_size=60) | st.sampled_from(LINES)
 @example(protocol="swarm", lines=["", "", "", ""])
 @example(protocol="swarm", lines=["", "x" * 3_000])
 @example(protocol="debate", lines=["|"])
+@example(protocol="persona", lines=["", "", "", "", "{}"])
 @example(protocol="persona", lines=["a | b", "| a |", "|\n~"])
 def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[str]) -> None:
     """M-8: never a traceback, never recorded nonsense, never lost words."""

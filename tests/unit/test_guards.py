@@ -18,8 +18,6 @@ from moothall.features.review.rules import RULES
 from moothall.reading.answers import read_answer
 from moothall.reading.ask_back import is_within_item
 
-HINT = "one short sentence"
-
 
 def build_check() -> Brief:
     """What a reviewer is asked of the two findings of another one."""
@@ -55,8 +53,9 @@ def test_a_finding_that_is_no_finding_is_counted_and_the_others_stand(claim: str
 
 def test_an_echo_in_a_field_that_need_not_be_there_is_left_out() -> None:
     """Q-7, M-2: the bid counts without it."""
-    given = {"reaction_score": 0.5, "intent_to_speak": True, "reason": HINT}
-    read = read_answer(build_brief("intent"), given)
+    brief = build_brief("intent")
+    given = {"reaction_score": 0.5, "intent_to_speak": True, "reason": "string"}
+    read = read_answer(brief, given)
     said: Any = read.said
     assert (said.reaction_score, said.intent_to_speak, said.reason) == (0.5, True, "")
     assert [note for note in read.mends if note.startswith("left_out reason ")]
@@ -64,10 +63,9 @@ def test_an_echo_in_a_field_that_need_not_be_there_is_left_out() -> None:
 
 def test_a_condition_that_is_an_echo_is_asked_about() -> None:
     """Q-7: without it the rest would say something else."""
-    with pytest.raises(BadAnswer, match="repeated"):
-        read_answer(
-            build_brief("stand"), {"verdict": "conditional", "condition": "only with conditional"}
-        )
+    brief = build_brief("stand")
+    with pytest.raises(BadAnswer):
+        read_answer(brief, {"verdict": "conditional", "condition": "string"})
 
 
 def test_a_refusal_beside_a_vote_is_asked_about() -> None:

@@ -104,7 +104,7 @@ class PersonInterview:
                     if typed.worded:
                         said = tuple(typed.worded.values())
                         raw = WordedAnswer(fields=raw, words=said, is_confirmed=True)
-                _check_length(read_answer(brief, raw), INTERVIEW[brief.language])
+                _check_length(read_answer(brief, raw, is_typed=True), INTERVIEW[brief.language])
             except BadAnswer as error:
                 # What was typed stands in the prompts again, so that no words are lost.
                 first = replace(first, news="", spoken="", about="", complaint=str(error))
@@ -243,7 +243,7 @@ class PersonInterview:
             return None
         del self._unsaid[key]
         try:
-            _check_length(read_answer(brief, saved.text), INTERVIEW[brief.language])
+            _check_length(read_answer(brief, saved.text, is_typed=True), INTERVIEW[brief.language])
         except BadAnswer:
             return None
         if saved.turn != brief.ask.turn:
@@ -341,5 +341,5 @@ class HumanParticipant:
             raw = await self._interview.ask_for_answer(self._ask, brief)
         if raw is None:
             return NoAnswer(reason="refused", detail=state_cause("person_left"))
-        read: Reading = read_answer(brief, raw)
+        read: Reading = read_answer(brief, raw, is_typed=True)
         return Answer(said=read.said, corrections=read.mends, origin=name_local_door())

@@ -94,6 +94,7 @@ def read_answer(
     *,
     is_strict: bool = False,
     is_last: bool = False,
+    is_typed: bool = False,
     settled: Mapping[str, str] = MappingProxyType({}),
 ) -> Reading:
     """Read an answer to a brief (text, decoded JSON, or a value of its shape).
@@ -101,13 +102,15 @@ def read_answer(
     Raises BadAnswer with what was expected; where it makes a choice that is not plain, UnclearChoice. `settled` is what its
     seat said to that question, by the path of the choice; an empty text where it meant none, which costs that item of a list.
 
+    With `is_typed` a person wrote it, who is asked again at once: what looks wrong in a part of it is a fault of all.
+
     With `is_last` its seat is not asked again: what cannot be read of a list is left out, and the rest counts.
 
     With `is_strict` nothing is left out: the sender learns what is wrong, by the brief's own check of the state, and can
     send it again. For that no prompt is needed.
     """
     try:
-        return _read(rules, raw, settled, is_strict=is_strict, is_last=is_last)
+        return _read(rules, raw, settled, is_strict=is_strict, is_last=is_last, is_typed=is_typed)
     except UnclearChoice as unclear:
         unclear.raw = raw
         raise
@@ -120,6 +123,7 @@ def _read(
     *,
     is_strict: bool,
     is_last: bool,
+    is_typed: bool,
 ) -> Reading:
     if is_strict or not isinstance(rules, Brief):
         schema = build_schema(rules.form.shape)
@@ -133,6 +137,7 @@ def _read(
         echo = EchoCheck(rules, schema)
     looks_at_sides = not (isinstance(raw, WordedAnswer) and raw.is_one_text)
     guard = ItemGuard(
+        is_on=not is_typed,
         echo=None if is_strict else echo,
         asides=rules.form.asides,
         settled=settled,
@@ -140,7 +145,7 @@ def _read(
     )
     # The items of what is parsed are looked at one by one.
     given = raw.fields if isinstance(raw, WordedAnswer) else raw
-    in_lists = is_strict or isinstance(given, rules.form.shape)
+    in_lists = is_strict or is_typed or isinstance(given, rules.form.shape)
     is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
     if isinstance(raw, rules.form.shape):
         said = _settle_fields(raw, settled)

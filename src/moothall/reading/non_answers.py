@@ -494,6 +494,7 @@ _NEEDED_BESIDE: Final = frozenset({"condition", "choice"})
 class ItemGuard:
     """What looks at the parts of an answer one by one, so that a bad one costs itself and no other (Q-7)."""
 
+    is_on: bool = True
     echo: EchoCheck | None = None
     asides: frozenset[str] = frozenset()
     settled: Mapping[str, str] = field(default_factory=dict)
@@ -505,7 +506,7 @@ class ItemGuard:
 
         Beside a label it is asked about (`check_doubtful_label`).
         """
-        if self.echo is None or _list_labels(fields, list_allowed_words(schema)):
+        if not self.is_on or self.echo is None or _list_labels(fields, list_allowed_words(schema)):
             return ""
         needed = {*schema.get("required", ()), *_NEEDED_BESIDE}
         for name, value in fields.items():
@@ -523,6 +524,8 @@ class ItemGuard:
 
         Raises UnclearSide when it says another side than its label.
         """
+        if not self.is_on:
+            return
         asides = self.asides
         if isinstance(item, Mapping):
             if self.looks_at_sides:
