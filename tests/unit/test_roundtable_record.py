@@ -24,6 +24,7 @@ from moothall.features.roundtable.sections import (
 )
 from moothall.features.roundtable.timeline import build_roundtable_report
 from moothall.reports.plain_text import render_markdown
+from moothall_testkit.prompt_size import count_tokens
 
 LANGUAGES = ("en", "zh")
 WHOLE = "## Summary\nShort.\n## Consensus reached\nRedis.\n## Disagreements left open\nNone.\n## Action items\nada: do it.\n"
@@ -242,12 +243,6 @@ def test_minutes_that_came_back_count_if_nothing_better_comes() -> None:
 
 
 # What one ask sends beyond the matter
-
-
-def count_tokens(text: str) -> int:
-    """Count on the safe side: a Chinese character is one token, of other text four characters are."""
-    wide = sum(ord(char) > 0x2E7F for char in text)
-    return wide + (len(text) - wide + 3) // 4
 
 
 @pytest.mark.parametrize("kind", ["speech", "minutes", "minutes again"])
