@@ -83,8 +83,11 @@ if TYPE_CHECKING:
     from moothall.domain.person import PersonCommand as PersonCommand
     from moothall.domain.person import PersonStep as PersonStep
     from moothall.domain.person import build_key as build_key
+    from moothall.domain.prompt_parts import describe_choice as describe_choice
+    from moothall.domain.prompt_parts import introduce_seat as introduce_seat
     from moothall.domain.replace import copy_fields as copy_fields
     from moothall.domain.replace import fast_replace as fast_replace
+    from moothall.domain.roster import MAX_SEATS as MAX_SEATS
     from moothall.domain.roster import Seat as Seat
     from moothall.domain.roster import validate_seats as validate_seats
     from moothall.domain.safe_text import compile_late as compile_late
@@ -103,6 +106,7 @@ if TYPE_CHECKING:
     from moothall.domain.topic import MAX_LABEL_LENGTH as MAX_LABEL_LENGTH
     from moothall.domain.topic import ContextFile as ContextFile
     from moothall.domain.topic import Frame as Frame
+    from moothall.domain.topic import Headline as Headline
     from moothall.domain.topic import InputReplies as InputReplies
     from moothall.domain.topic import UserReply as UserReply
     from moothall.domain.topic import drop_replies as drop_replies
@@ -119,6 +123,7 @@ if TYPE_CHECKING:
     from moothall.errors import CallerError as CallerError
     from moothall.errors import MootError as MootError
     from moothall.errors import WorldError as WorldError
+    from moothall.locale.catalogues import PARTICIPANT_PROMPT as PARTICIPANT_PROMPT
     from moothall.locale.catalogues import SHARED_REPORT as SHARED_REPORT
     from moothall.locale.catalogues import SharedReportText as SharedReportText
     from moothall.locale.texts import Catalogue as Catalogue
@@ -237,16 +242,17 @@ domain.facts: SessionParked SessionResumed add_kind
 domain.frame: names_nothing settle_own_choice
 domain.ids: AskId SeatId SessionId USER ask_id find_asked_seat parse_seat_id parse_session_id
 domain.person: Answers CONDITION PersonAsk PersonChoice PersonCommand PersonStep WHY build_key
+domain.prompt_parts: describe_choice introduce_seat
 domain.replace: copy_fields fast_replace
-domain.roster: Seat validate_seats
+domain.roster: MAX_SEATS Seat validate_seats
 domain.safe_text: compile_late dump_json one_line quote_lines quote_user shorten_text strip_control
 domain.seeded_random: random_unit
 domain.session_state: LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
-domain.topic: ContextFile Frame InputReplies MAX_LABEL_LENGTH UserReply drop_replies index_replies
-domain.topic: join_replies list_input_numbers normalize_label read_replies
+domain.topic: ContextFile Frame Headline InputReplies MAX_LABEL_LENGTH UserReply drop_replies
+domain.topic: index_replies join_replies list_input_numbers normalize_label read_replies
 domain.vocabulary: PATTERNS is_pass_text
 errors: BadAnswer BadRoster BadSetting CallerError MootError WorldError
-locale.catalogues: SHARED_REPORT SharedReportText
+locale.catalogues: PARTICIPANT_PROMPT SHARED_REPORT SharedReportText
 locale.texts: Catalogue Texts
 participants.kinds: ParticipantKind SeatRequest
 ports.feature: CommandRow Feature OpenerRow SessionFolder
