@@ -611,6 +611,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "idempotencyKey": "a demo",
     },
     "moot.planSession": PLANNED,
+    "moot.frameQuestion": PLANNED,
     "moot.getEntries": {"after": 0, "limit": 10},
     "moot.getAsks": {"seat": "ada", "timeoutSeconds": 0},
     "moot.answer": {
@@ -639,12 +640,24 @@ ORDER = (
 )
 """What others rest on."""
 UNSEEN = {
-    "cstp.contribute": {"position", "movedBy", "ballot", "due", "ownChoice", "toUser"},
+    "cstp.contribute": {
+        "position",
+        "movedBy",
+        "ballot",
+        "due",
+        "ownChoice",
+        "toUser",
+        "headline",
+        "actions",
+        "who",
+        "number",
+    },
     "cstp.openDeliberation": {"threshold", "owner", "quorum", "turns", "depth", "judge"},
     "cstp.listDecisions": {"before"},
     "moot.answerAsPerson": {"command", "consult"},
     "moot.openSession": {"turns", "depth"},
     "moot.planSession": {"turns", "depth"},
+    "moot.frameQuestion": {"turns", "depth"},
     "moot.consult": {
         *SUBJECT,
         *LIMITS,
