@@ -257,7 +257,7 @@ def test_the_sources_own_example_can_be_read_and_gone_on_with() -> None:
         "1.intent.Node_B_Pessimist",
         "1.intent.Node_C_Analyst",
     ]
-    assert "（#3）" in held.brief("Node_B_Pessimist").own
+    assert "#3" in held.brief("Node_B_Pessimist").own
     told = _told(held)
     assert told["timeline"] == SOURCE["timeline"]
     held.bids(
