@@ -82,7 +82,16 @@ def _strip_brief(brief: Brief) -> Brief:
         options=(),
         alternatives=(),
     )
-    return replace(unruled, system="", shared="", own="", probe="", tools=None, pictures=())
+    return replace(
+        unruled,
+        system="",
+        shared="",
+        own="",
+        probe="",
+        tools=None,
+        pictures=(),
+        explains_fields=False,
+    )
 
 
 def _ask_person(language: Language, choices: tuple[str, ...], intro: str) -> PersonAsk:
