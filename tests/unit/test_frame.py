@@ -112,7 +112,7 @@ def test_an_either_or_question_lists_what_it_names_and_never_yes_or_no() -> None
 def test_answers_are_listed_in_the_language_of_the_session() -> None:
     assert build_frame("Should we ship?", "en") == Frame(kind="yes_no", answers=("yes", "no"))
     assert build_frame("要不要发布？", "zh") == Frame(kind="yes_no", answers=("是", "否"))
-    assert build_frame("How many seats do we need?", "en") == Frame(kind="number")
+    assert build_frame("How many seats do we need?", "en") == Frame(kind="number", unit="seats")
 
 
 def test_what_the_opener_gives_counts_before_the_words() -> None:

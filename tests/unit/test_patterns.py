@@ -56,6 +56,7 @@ MATCHED = {
     "moothall.features.persona.answer_table._LEADING_AMOUNT",
     "moothall.domain.consult._REQUEST",
     "moothall.protocols.consultation.facts._FROM",
+    "moothall.protocols.swarm.rules.plain_report._NUMBER",
     "moothall.protocols.consultation.facts._UNKNOWN",
     "moothall.features.persona.facts._REFERENCE",
     "moothall.features.pipeline.facts._VERDICT",

@@ -21,7 +21,7 @@ STOP_BELOW: Final = 0.3
 """A finding with a lower rating and with details speaks against its answer."""
 HELD_FROM: Final = 0.5
 """From this rating on a finding stands behind its answer."""
-_NUMBER: Final = compile_late(r"\s*(?:#|idea-)?(\d{1,9})\s*[.。]?\s*")
+_NUMBER: Final = compile_late(r"\s*(?:#|idea-)?(\d{1,9})\s*(?:[.。]\s*)?")
 
 
 def is_asked_plainly(state: Swarm, seat: SeatId) -> bool:
