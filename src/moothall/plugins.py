@@ -185,6 +185,14 @@ if TYPE_CHECKING:
     from moothall.reports.decision import SeatPosition as SeatPosition
     from moothall.reports.decision import SourcedClaim as SourcedClaim
     from moothall.reports.decision import number_obligations as number_obligations
+    from moothall.reports.how import ByAuthor as ByAuthor
+    from moothall.reports.how import ByMinutes as ByMinutes
+    from moothall.reports.how import ByReview as ByReview
+    from moothall.reports.how import BySteps as BySteps
+    from moothall.reports.how import ByVotes as ByVotes
+    from moothall.reports.how import How as How
+    from moothall.reports.how import Standing as Standing
+    from moothall.reports.how import Undecided as Undecided
     from moothall.reports.person_steps import WORDS as WORDS
     from moothall.reports.person_steps import ask_words as ask_words
     from moothall.reports.plain_text import render_markdown as render_markdown
@@ -263,6 +271,7 @@ reports.blocks: Bar Bars Block Bullets Card ColumnChart Details Fields Heading L
 reports.blocks: Muted Preformatted Quote References Report Series Shares Strong Table build_section
 reports.blocks: build_table
 reports.decision: Decision Dissent SeatPosition SourcedClaim number_obligations
+reports.how: ByAuthor ByMinutes ByReview BySteps ByVotes How Standing Undecided
 reports.person_steps: WORDS ask_words
 reports.plain_text: render_markdown
 reports.sections: build_default_report build_report start_decision

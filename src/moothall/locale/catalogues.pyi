@@ -523,6 +523,60 @@ class LossDetailsText(Texts):
 
 LOSS_DETAILS: Catalogue[LossDetailsText]
 
+class MemoText(Texts):
+    result: str
+    between: str
+    between_two: str
+    between_two_listed: str
+    between_last: str
+    all_of: str
+    both: str
+    all_of_inside: str
+    both_inside: str
+    all_steps: str
+    both_steps: str
+    one_step: str
+    between_sentences: str
+    left_out: str
+    between_items: str
+    bare_answers: tuple[str, ...]
+    months: tuple[str, ...]
+    due_words: tuple[str, ...]
+    day_and_month: str
+    day_month_and_year: str
+    on_condition: str
+    you: str
+    needed_count: str
+    your: str
+    possessive: str
+    below: str
+    yes_to: str
+    forecast: str
+    said: str
+    answers: str
+    tries: tuple[str, ...]
+    how: Mapping[str, str]
+    badges: Mapping[str, str]
+    sides: Mapping[str, str]
+    before: Mapping[str, str]
+    chances: Mapping[str, str]
+    cautions: Mapping[str, str]
+    shorts: Mapping[str, str]
+    next: Mapping[str, str]
+    obligation_states: Mapping[str, str]
+    against: Mapping[str, str]
+    missing: Mapping[str, str]
+    losses: Mapping[str, str]
+    open: Mapping[str, str]
+    undecided: Mapping[str, str]
+    limits: Mapping[str, str]
+    answer: Mapping[str, str]
+    steps: Mapping[str, str]
+    review: Mapping[str, str]
+    standing: Mapping[str, str]
+
+MEMO: Catalogue[MemoText]
+
 class OpeningText(Texts):
     discovered: str
     discovered_key: str

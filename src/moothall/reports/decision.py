@@ -8,20 +8,24 @@ from typing import Any, Final, Literal
 
 from moothall.domain.budget import Spent
 from moothall.domain.context import extract_first_sentence
-from moothall.domain.facts import SessionStatus
+from moothall.domain.facts import Language, SessionStatus
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, encode_fields, strip_control
 from moothall.domain.session_state import LostSeat
 from moothall.domain.topic import ActionItem, Frame, QuestionKind
+from moothall.reports.how import How, LeadingSide, Standing, TieBreak
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.estimates import ForecastEstimate, NumberEstimate
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
+from moothall.scoring.reservations import ReservationCode, ReservationFigures, list_reservations
 from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason, rate_strength
 
 ObligationState = Literal["open", "met", "waived", "failed"]
 Movement = Literal["evidence", "words"]
+FAVOURABLE: Final = frozenset(("support", "conditional_support", "conditional"))
+"""The verdicts of those who are for a decision."""
 NoConfidence = Literal["new_answer"]
 
 
@@ -31,6 +35,18 @@ class SourcedClaim:
 
     text: str
     entries: tuple[int, ...] = ()
+    seat: SeatId | None = field(default=None, compare=False)
+    """Who said it, where one participant did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotationFault:
+    """A quotation that does not stand where it is said to."""
+
+    seat: SeatId
+    place: str
+    """The file, or what else it is said to be from."""
+    words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,6 +348,28 @@ class Decision:
     """What a review discussed; None for any other session."""
     lost_findings: tuple[LostFinding, ...] | None = None
     """What reviewers raised or said to findings, and could not be read; None where all could be."""
+    language: Language = field(default="en", compare=False)
+    """The language of the session, in which its memo is written."""
+    how: How | None = None
+    """How the result came about, or why there is none; None while the session goes on."""
+    standing: Standing | None = field(default=None, compare=False)
+    """Where it stands while it has no result."""
+    asked: tuple[SeatId, ...] = ()
+    """All who could take a side, those who never answered among them."""
+    can_turn_out: bool = False
+    """Whether the question can turn out right or wrong."""
+    backers_named: tuple[SeatId, ...] = ()
+    """Who stands behind it, where nobody votes."""
+    leaders: tuple[LeadingSide, ...] = ()
+    """The answers of a vote with the most support, up to two, with who is for and against each."""
+    tie_by: TieBreak | None = None
+    """What chose between the first two of them, where both have as much support."""
+    near: int | None = None
+    """How many more would have been enough; None where that cannot be told."""
+    faults: tuple[QuotationFault, ...] = ()
+    """The quotations that do not stand where they are said to."""
+    opened_on: str = ""
+    """The day on which the session was opened, such as 2026-11-19."""
     cursor: int = field(default=0, compare=False)
     """The entry up to which the session was read."""
     waiting_for: tuple[SeatId, ...] = field(default=(), compare=False)
@@ -342,6 +380,9 @@ class Decision:
     """What it is worth in one word; it follows from the other figures, whatever the protocol (`moothall.scoring.strength`)."""
     strength_reason: StrengthReason = field(init=False, default="undecided")
     """Why it is worth that."""
+
+    reservations: tuple[ReservationCode, ...] = field(init=False, default=())
+    """What a reader must know beside the result, the first one first (T-4)."""
 
     def __post_init__(self) -> None:
         # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
@@ -366,6 +407,61 @@ class Decision:
         # The class is frozen: this is the one place that may write, before anybody has seen the value.
         object.__setattr__(self, "strength", rating.strength)
         object.__setattr__(self, "strength_reason", rating.reason)
+        object.__setattr__(self, "reservations", list_reservations(self._collect_figures()))
+
+    def _collect_figures(self) -> ReservationFigures:
+        # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
+        opponents = {each.seat for each in self.positions if each.verdict == "oppose"}
+        opponents |= {voice.seat for voice in self.dissent if voice.seat and voice.kind == "oppose"}
+        supporters = self.supporters
+        held: int | None = None
+        if self.held_before is not None:
+            held = len(set(self.held_before) & set(supporters))
+        turnout = self.turnout
+        if turnout is None:
+            turnout = self.backing
+        return ReservationFigures(
+            is_decided=self.decision is not None,
+            support=self.support,
+            turnout=turnout,
+            confidence=self.confidence,
+            is_chance_shown=self.is_chance_told,
+            voters=self.voters or self.backers,
+            supporters=len(supporters),
+            opponents=len(opponents),
+            minds=self.minds,
+            held_before=held,
+            can_turn_out=self.can_turn_out,
+            is_disputed=bool(opponents) or any(voice.kind == "reported" for voice in self.dissent),
+            has_open_challenges=self._has_open_challenges(),
+            is_overturned=self.overturned,
+            is_outcome_uncertain=self.outcome_uncertain,
+            is_user_unanswered=any(each.answer is None for each in self.answers),
+            has_false_quotation=bool(self.list_decisive_faults()),
+            is_tie_broken=self.tie_by is not None,
+        )
+
+    def _has_open_challenges(self) -> bool:
+        """Whether an objection of another than the author was left open."""
+        return any(each.seat is None or each.seat != self.author for each in self.open_challenges)
+
+    @property
+    def supporters(self) -> tuple[SeatId, ...]:
+        """Those who are for it, with or without a condition; where nobody votes, those who stand behind it."""
+        voted = tuple(each.seat for each in self.positions if each.verdict in FAVOURABLE)
+        return voted or self.backers_named
+
+    @property
+    def is_chance_told(self) -> bool:
+        """Whether people read how likely it is right: only of an answer that someone had before they talked (Q-10)."""
+        if self.chance_hidden or not self.can_turn_out or self.confidence is None:
+            return False
+        return bool(self.held_before)
+
+    def list_decisive_faults(self) -> tuple[QuotationFault, ...]:
+        """Return the quotations that fail in the words of the author or of those who are for it."""
+        decisive = {self.author, *self.supporters}
+        return tuple(each for each in self.faults if each.seat in decisive)
 
     @property
     def short_choice(self) -> str:
@@ -375,10 +471,14 @@ class Decision:
     def to_json(self) -> dict[str, Any]:
         """The decision as every surface gives it: `moot show --json`, the library, the server and the page.
 
-        `decision` is the text, None where there is no decision, and `decisionEntries` is what it rests on. Other fields that have
-        no value are left out.
+        `decision` is the text, None where there is no decision, and `decisionEntries` is what it rests on; `memo` is what people
+        read first. Other fields that have no value are left out.
         """
+        # Imported here: a memo is made of a decision.
+        from moothall.reports.memo import build_memo, encode_memo
+
         return {
+            "memo": encode_memo(build_memo(self, self.language)),
             **encode_fields(self),
             "choice": self.short_choice,
             "decision": None if self.decision is None else self.decision.text,

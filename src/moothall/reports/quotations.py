@@ -19,7 +19,7 @@ from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import ContextFile, Topic
 from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText
 from moothall.reports import blocks
-from moothall.reports.decision import EvidenceBase, SeatQuotations
+from moothall.reports.decision import EvidenceBase, QuotationFault, SeatQuotations
 from moothall.reports.given import SEARCHED_LENGTH, fits_prompt, is_read_by_tools
 from moothall.reports.timeline import SessionTimeline, TimelineLine
 
@@ -219,6 +219,20 @@ def build_evidence_base(timeline: SessionTimeline) -> EvidenceBase | None:
     if is_absent or timeline.checks_evidence:
         return None
     return timeline.build_once("evidence", (timeline.seq,), lambda: _collect(timeline, files))
+
+
+def list_faults(timeline: SessionTimeline) -> tuple[QuotationFault, ...]:
+    """Return each quotation of a session that has ended whose words do not stand where they are said to."""
+    if build_evidence_base(timeline) is None:
+        return ()
+    faults: list[QuotationFault] = []
+    for line, checked in list_checked(timeline, timeline.session_state.opened.subject.context):
+        for each in checked:
+            is_of_file = bool(each.cited) and not each.cited.startswith("#")
+            if each.verdict == "not_found" and is_of_file:
+                fault = QuotationFault(seat=line.speaker, place=each.cited, words=each.text)
+                faults.append(fault)
+    return tuple(faults)
 
 
 def describe_evidence_base(timeline: SessionTimeline) -> tuple[blocks.Block, ...]:

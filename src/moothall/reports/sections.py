@@ -34,8 +34,10 @@ from moothall.reports.quotations import (
     build_quotations,
     describe_evidence_base,
     list_citing_entries,
+    list_faults,
     mark_faults,
 )
+from moothall.reports.standing import build_standing
 from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
 from moothall.reports.wording import (
     explain_cause,
@@ -162,10 +164,17 @@ def start_decision(timeline: SessionTimeline) -> Decision:
     The session, how it ended, which seats were lost, how many turns it had and what it cost. A lost seat whose words are in no
     line of the timeline did not vote.
     """
+    opened = timeline.session_state.opened
     return Decision(
         session=timeline.session,
-        topic=timeline.session_state.opened.topic,
-        frame=timeline.session_state.opened.frame,
+        topic=opened.topic,
+        frame=opened.frame,
+        language=timeline.language,
+        asked=tuple(seat.id for seat in timeline.session_state.seats),
+        can_turn_out=find_question_kind(opened) in _DECIDABLE_KINDS,
+        opened_on=format_time(timeline.opened_at)[:10],
+        standing=build_standing(timeline),
+        faults=list_faults(timeline),
         status=timeline.status,
         parked=timeline.parked,
         ended_by=timeline.closed.ended_by if timeline.closed else None,
@@ -178,6 +187,10 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         chance_hidden=not _shows_chance(timeline),
         answers=list_answers(timeline, {}),
     )
+
+
+_DECIDABLE_KINDS: Final = frozenset(("choice", "yes_no", "number", "forecast"))
+"""The kinds of questions whose answers can turn out right or wrong (Q-10)."""
 
 
 def find_question_kind(opened: facts.Opened) -> QuestionKind | None:

@@ -55,6 +55,18 @@ _NOT_CONCLUDED: Final = frozenset(
         "chance_hidden",
         "strength",
         "strength_reason",
+        "reservations",
+        "language",
+        "standing",
+        "opened_on",
+        "leaders",
+        "tie_by",
+        "near",
+        "asked",
+        "can_turn_out",
+        "faults",
+        "how",
+        "backers_named",
     ]
 )
 """What the file says elsewhere, and what follows from the other figures."""

@@ -32,9 +32,12 @@ from moothall.features.persona.state import (
 from moothall.plugins import (
     MAX_LABEL_LENGTH,
     USER,
+    ByAuthor,
+    ByVotes,
     Decision,
     Dissent,
     Entry,
+    How,
     Loss,
     SeatId,
     SeatLost,
@@ -43,6 +46,7 @@ from moothall.plugins import (
     SourcedClaim,
     TimelineBase,
     TimelineLine,
+    Undecided,
     build_line,
     copy_fields,
     count_minds,
@@ -196,6 +200,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         return apply_conclusion(shared, closed.conclusion)
     if concluded is None:
         return shared
+    shared = replace(shared, how=_describe_how(timeline, concluded, draft))
     siding = [
         meeting.seat(position.seat)
         for position in concluded.positions
@@ -230,6 +235,27 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         open_questions=_build_claims(draft.open_questions, timeline),
     )
     return add_blind_results(decided, meeting.opened, meeting.seats)
+
+
+def _describe_how(
+    timeline: PersonaTimeline, concluded: MeetingConcluded, draft: facts.Draft | None
+) -> How:
+    """Say how the conclusion came about, or why there is none."""
+    if draft is not None:
+        silent_writer: SeatId | None = None
+        if timeline.state.last_speaker is None:
+            silent_writer = concluded.author
+        return ByVotes(silent_writer=silent_writer)
+    limit = concluded.reason
+    if limit in {"turns", "tokens", "money", "time"} and not timeline.state.stands:
+        return Undecided(reason="limit", limit=limit)
+    if limit == "called":
+        return Undecided(reason="called")
+    if concluded.author is None and 2 * len(concluded.lost) >= len(timeline.state.seats):
+        return Undecided(reason="voices_lost")
+    if timeline.state.last_speaker is None:
+        return Undecided(reason="nobody_spoke")
+    return Undecided(reason="nothing_proposed")
 
 
 def _list_answered_inputs(
@@ -362,6 +388,7 @@ def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
 
     return replace(
         decision,
+        how=ByAuthor(author=None, is_imported=True),
         ended_by=_read_value(Words, document.get("ended_by")),
         decision=_read_part(SourcedClaim, document.get("decision"), {}),
         author=_read_value(Words, document.get("author")),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import index_replies
@@ -13,17 +13,21 @@ from moothall.features.pipeline.words import PIPELINE_REPORT, PipelineReportText
 from moothall.plugins import (
     USER,
     Block,
+    BySteps,
     Decision,
     Dissent,
     Entry,
+    How,
     InputGiven,
     Report,
     SeatId,
     SessionId,
     SessionPhase,
     SourcedClaim,
+    Standing,
     TimelineBase,
     TimelineLine,
+    Undecided,
     blocks,
     build_line,
     build_section,
@@ -138,6 +142,9 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
     is_done = closed is not None and closed.reason == "completed" and bool(pipeline.made)
     last = max(pipeline.made.values(), key=lambda made: made.seq, default=None)
     decision = sections.start_decision(timeline)
+    decision = replace(
+        decision, how=_describe_how(timeline, closed), standing=_describe_step(timeline, decision)
+    )
     if is_done and last:
         approved = {line.speaker for line in timeline.lines if line.verdict == "APPROVED"}
         decision = replace(
@@ -146,6 +153,7 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
             author=last.seat,
             # Whoever made the result, and every gate that approved on the way to it.
             backers=len({last.seat, *approved}),
+            backers_named=tuple(dict.fromkeys((last.seat, *sorted(approved)))),
             answers=sections.list_answers(timeline, index_replies(last.replies)),
         )
     rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
@@ -154,6 +162,57 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
         dissent = Dissent(seat=line.speaker, kind="oppose", text=line.content)
         decision = replace(decision, dissent=(dissent,))
     return decision
+
+
+def _describe_how(timeline: PipelineTimeline, closed: PipelineClosed | None) -> How | None:
+    """Say how many steps were done and how often a check rejected something, or where it ended."""
+    if closed is None:
+        return None
+    pipeline = timeline.state
+    if closed.reason == "called":
+        return Undecided(reason="called")
+    if closed.reason in {"tokens", "money", "time"}:
+        return Undecided(reason="limit", limit=closed.reason)
+    passed = [line for line in timeline.lines if line.verdict == "APPROVED"]
+    rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
+    steps = BySteps(
+        outcome="completed",
+        all=len(pipeline.steps),
+        passed=len({line.step for line in passed}),
+        rejected=len(rejected),
+    )
+    if closed.reason == "completed":
+        return steps
+    outcome: Literal["rejected", "failed"] = "failed"
+    times = 0
+    if closed.reason == "rejected":
+        outcome = "rejected"
+        times = sum(1 for line in rejected if line.step == closed.step)
+    at = pipeline.position(closed.step)
+    return replace(
+        steps,
+        outcome=outcome,
+        at=at + 1,
+        step=closed.step,
+        seat=closed.agent or SeatId(pipeline.steps[at].agent),
+        rejected=times,
+    )
+
+
+def _describe_step(timeline: PipelineTimeline, decision: Decision) -> Standing | None:
+    """Say which step of a pipeline is under way."""
+    standing, step = decision.standing, timeline.state.step
+    is_known = standing is not None and standing.state == "running" and step is not None
+    if standing is None or step is None or not is_known or standing.progress == "outside":
+        return standing
+    return replace(
+        standing,
+        progress="step",
+        number=timeline.state.index + 1,
+        of=len(timeline.state.steps),
+        step=step.name,
+        waiting=standing.waiting or (step.agent,),
+    )
 
 
 def render_artefacts(timeline: PipelineTimeline) -> str:

@@ -23,9 +23,11 @@ from moothall.features.review.words import REVIEW_REPORT, ReviewReportText
 from moothall.plugins import (
     USER,
     Block,
+    ByReview,
     Decision,
     Dissent,
     Entry,
+    How,
     InputGiven,
     Report,
     SeatId,
@@ -34,6 +36,7 @@ from moothall.plugins import (
     SessionPhase,
     SourcedClaim,
     SpokenTimeline,
+    Undecided,
     blocks,
     build_section,
     copy_fields,
@@ -137,6 +140,7 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
     findings = list_findings(state)
     start = replace(
         sections.start_decision(timeline),
+        asked=state.reviewers,
         findings=findings,
         lost_findings=list_lost_findings(state),
         answers=sections.list_answers(timeline, join_replies(state.replies)),
@@ -144,7 +148,7 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
     closed = timeline.closed if isinstance(timeline.closed, ReviewClosed) else None
     if closed is None or closed.verdict is None:
         is_open = closed is not None and any(lost.did_not_vote for lost in start.lost)
-        return replace(start, outcome_uncertain=is_open)
+        return replace(start, outcome_uncertain=is_open, how=_explain_no_verdict(state, closed))
     counts = {
         rated: sum(each.state == rated for each in findings)
         for rated in ("upheld", "dropped", "open", "unquoted")
@@ -173,13 +177,65 @@ def build_decision(timeline: ReviewTimeline) -> Decision:
         start,
         outcome_uncertain=bool(state.list_doubts(closed.verdict)),
         choice=closed.verdict,
+        how=_describe_verdict(state, findings, blocking),
         decision=SourcedClaim(text=decision),
         reasons=_list_reasons(timeline, blocking),
         dissent=tuple(dissent),
         positions=_build_positions(timeline, readers),
         backers=len(holders),
+        backers_named=tuple(seat for seat in state.reviewers if seat in holders),
         backing=held / sum(state.seat(seat).weight for seat in readers or holders),
     )
+
+
+def _count_readers(state: Review) -> int:
+    """Return how many read all of the change."""
+    return len(state.reviewers) - len(state.list_unheard())
+
+
+def _describe_verdict(
+    state: Review, findings: Sequence[DecidedFinding], blocking: Sequence[DecidedFinding]
+) -> ByReview:
+    """Say what a change was found to be, by how many, and what must be mended first."""
+    readers = _count_readers(state)
+    small = sum(1 for each in findings if each.state == "upheld") - len(blocking)
+    if not blocking:
+        return ByReview(
+            outcome="approve", readers=readers, reviewers=len(state.reviewers), small=small
+        )
+    worst = min(blocking, key=lambda each: _SEVERITIES.index(each.severity))
+    return ByReview(
+        outcome="changes",
+        readers=readers,
+        reviewers=len(state.reviewers),
+        faults=len(blocking),
+        small=small,
+        place=f"{worst.file}:{worst.first_line}",
+        claim=worst.claim,
+    )
+
+
+def _explain_no_verdict(state: Review, closed: ReviewClosed | None) -> How | None:
+    """Say why a review that is over has no verdict."""
+    if closed is None:
+        return None
+    if closed.reason == "called":
+        return Undecided(reason="called")
+    if closed.reason in {"tokens", "money", "time"}:
+        return Undecided(reason="limit", limit=closed.reason)
+    readers = _count_readers(state)
+    open_findings = state.list_blocking("open")
+    if closed.reason == "disputed" and open_findings:
+        claim = open_findings[0].claim
+        return ByReview(
+            outcome="tied", readers=readers, reviewers=len(state.reviewers), claim=claim
+        )
+    unplaced = len(state.list_blocking("unquoted")) + len(state.list_unread())
+    if unplaced and readers == len(state.reviewers):
+        return ByReview(
+            outcome="unplaced", readers=readers, reviewers=len(state.reviewers), faults=unplaced
+        )
+    return ByReview(outcome="few_readers", readers=readers, reviewers=len(state.reviewers))
 
 
 def _list_reasons(
@@ -234,6 +290,7 @@ def _list_unplaced_seats(state: Review) -> set[SeatId]:
     return unplaced
 
 
+_SEVERITIES: Final = ("critical", "major", "minor", "note")
 MAX_QUOTED_LINES: Final = 12
 _TONES: Final[dict[str, blocks.Tone]] = {
     "critical": "bad",

@@ -29,9 +29,11 @@ from moothall.plugins import (
     PATTERNS,
     USER,
     Block,
+    ByMinutes,
     Decision,
     Dissent,
     Entry,
+    How,
     InputGiven,
     Report,
     SeatId,
@@ -40,8 +42,10 @@ from moothall.plugins import (
     SessionPhase,
     SourcedClaim,
     SpokenLine,
+    Standing,
     TimelineBase,
     TimelineLine,
+    Undecided,
     blocks,
     build_line,
     build_section,
@@ -147,6 +151,9 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         positions=_build_positions(timeline),
         answers=sections.list_answers(timeline, conference.answers),
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
+        asked=conference.speakers,
+        standing=_describe_round(timeline),
+        how=_explain_ending(timeline, closed),
     )
     if not minutes:
         return decision
@@ -156,11 +163,43 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     return replace(
         decision,
         decision=SourcedClaim(text=agreed or minutes),
+        how=ByMinutes(open_points=len(split_points(disputed))),
+        backers_named=tuple(seat for seat in conference.speakers if seat in conference.agreeing),
         headline=headline,
         actions=read_actions(extract_minutes_section(minutes, "actions")),
         backers=len(conference.agreeing),
         backing=agreeing / spoken,
     )
+
+
+def split_points(text: str) -> list[str]:
+    """Return the points of a section of minutes: the items of a list, else its paragraphs."""
+    items = [line for line in text.splitlines() if line.lstrip().startswith(("-", "*", "•"))]
+    if items:
+        return items
+    return [each for each in text.split("\n\n") if each.strip()]
+
+
+def _describe_round(timeline: RoundtableTimeline) -> Standing | None:
+    """Say which round of a conference is under way, and who has the floor."""
+    standing = sections.start_decision(timeline).standing
+    conference = timeline.state
+    is_talking = standing is not None and standing.progress in {"talk", "sealed", None}
+    if standing is None or standing.state != "running" or not is_talking:
+        return standing
+    most = conference.opened.settings.max_rounds
+    return replace(standing, progress="round", number=min(conference.round, most), of=most)
+
+
+def _explain_ending(timeline: RoundtableTimeline, closed: ConferenceClosed | None) -> How | None:
+    """Say why a conference that is over has no decision."""
+    if closed is None:
+        return None
+    if not timeline.state.speeches:
+        return Undecided(reason="nobody_spoke")
+    if timeline.state.minutes is None or closed.author is None:
+        return Undecided(reason="no_minutes")
+    return Undecided(reason="nothing_agreed")
 
 
 def _build_positions(timeline: RoundtableTimeline) -> tuple[SeatPosition, ...]:

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from annotated_types import MaxLen
 
 from moothall.domain.budget import ExpectedCalls
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultText
 from moothall.domain.facts import Entry
-from moothall.domain.ids import SessionId, parse_seat_id
+from moothall.domain.ids import USER, SessionId, parse_seat_id
 from moothall.domain.replace import copy_fields, dataclass
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
@@ -33,6 +33,7 @@ from moothall.protocols.consultation.timeline import (
 from moothall.reports import sections
 from moothall.reports.blocks import Card, Report, Strong, build_section
 from moothall.reports.decision import Decision, SourcedClaim
+from moothall.reports.how import ByAnswer, How
 from moothall.reports.timeline import SessionTimeline
 
 
@@ -95,7 +96,7 @@ def build_decision(timeline: SessionTimeline) -> Decision:
     """What was answered; nothing where it failed, or where the seat does not know."""
     advice, opened = get_consultations(timeline).advice, timeline.session_state.opened
     assert isinstance(opened, facts.QuestionOpened)
-    decision = sections.start_decision(timeline)
+    decision = replace(sections.start_decision(timeline), how=_describe_how(timeline, opened))
     if advice is None:
         return decision
     doubts = (SourcedClaim(text=advice.unsure_of),) if advice.unsure_of else ()
@@ -103,6 +104,32 @@ def build_decision(timeline: SessionTimeline) -> Decision:
         return replace(decision, open_questions=doubts)
     author, answer = parse_seat_id(opened.request.to), SourcedClaim(text=advice.answer)
     return replace(decision, decision=answer, author=author, open_questions=doubts, turns=1)
+
+
+def _describe_how(timeline: SessionTimeline, opened: facts.QuestionOpened) -> How | None:
+    """Say who was asked on behalf of whom, and what came of it; None while it goes on."""
+    if timeline.closed is None:
+        return None
+    advice = get_consultations(timeline).advice
+    outcome: Literal["answered", "unknown", "refused", "failed"] = "failed"
+    match timeline.closed.ended_by:
+        case "answered":
+            outcome = "answered"
+        case "unknown":
+            outcome = "unknown"
+        case "refused":
+            outcome = "refused"
+        case _:
+            pass
+    loss = ""
+    if timeline.losses:
+        loss = timeline.losses[-1].reason
+    answer = ByAnswer(
+        outcome=outcome, asked=opened.request.to, asker=opened.asker or USER, loss=loss
+    )
+    if advice is None:
+        return answer
+    return replace(answer, ask_instead=advice.ask_instead, unsure_of=advice.unsure_of)
 
 
 def build_question_report(timeline: SessionTimeline) -> Report:

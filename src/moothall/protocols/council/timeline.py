@@ -22,6 +22,7 @@ from moothall.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
+from moothall.protocols.council.memo_facts import add_memo_facts
 from moothall.protocols.council.motions import (
     find_blind_positions,
     find_label,
@@ -181,9 +182,17 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
         open_challenges=tuple(open_challenges),
     )
     if closed is None:
-        return decision
+        return _add_open_objections(decision, len(open_challenges))
     resolved = _add_resolution(decision, timeline, closed)
     return add_blind_results(resolved, council.opened, council.seats)
+
+
+def _add_open_objections(decision: Decision, count: int) -> Decision:
+    """Return a decision whose session goes on with how many objections nobody has answered."""
+    standing = decision.standing
+    if standing is None or standing.progress != "talk":
+        return decision
+    return replace(decision, standing=replace(standing, open_objections=count))
 
 
 def _add_resolution(
@@ -202,6 +211,7 @@ def _add_resolution(
         effective=closed.effective_voters,
     )
     resolved = _add_movements(resolved, timeline, closed)
+    resolved = add_memo_facts(resolved, timeline.rules, timeline.state, closed)
     if not closed.carried:
         return resolved
     decided = timeline.state.line(closed.motion)
@@ -346,7 +356,8 @@ def _list_evidence(
 
 def _build_claim(line: CouncilLine) -> SourcedClaim:
     # An option that was voted for without a word is its own text.
-    return SourcedClaim(text=line.said.text.strip() or line.said.choice, entries=(line.id,))
+    text = line.said.text.strip() or line.said.choice
+    return SourcedClaim(text=text, entries=(line.id,), seat=line.seat)
 
 
 def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:

@@ -23,6 +23,7 @@ from moothall.surfaces.api.entries import (
     has_sealed_words,
     is_sealed,
 )
+from moothall.surfaces.api.memo_shape import MemoOut
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page import export_text
 from moothall.surfaces.api.session_options import (
@@ -61,6 +62,9 @@ class SessionDecisionOut(ApiModel):
         default=[], description="The seats of which something is asked now."
     )
     summary: list[str] = Field(description="The decision in short, for people.")
+    memo: MemoOut = Field(
+        description="What a person reads first: the result, who is for it, one reservation, what is next."
+    )
 
 
 class EntriesOut(ApiModel):

@@ -24,23 +24,37 @@ from moothall.surfaces.cli.requirement import (
     is_flag=True,
     help="Print the whole report as terminal lines instead of Markdown.",
 )
+@click.option(
+    "--memo",
+    "as_memo",
+    is_flag=True,
+    help="Print only the memo: what was decided, by whom, and what is next.",
+)
 @require_option
 @output.json_option
-def show(session: str, as_report: bool, required: Requirement, as_json: bool) -> None:
+def show(
+    session: str, as_report: bool, as_memo: bool, required: Requirement, as_json: bool
+) -> None:
     """Show a session: its decision and the whole record behind it.
 
     \b
     moot show think_20261115_001
+    moot show think_20261115_001 --memo
     moot show think_20261115_001 --report
     moot show think_20261115_001 --require approve
     """
 
     async def work() -> int:
+        if as_memo and (as_report or as_json):
+            raise BadSetting("--memo is a form of its own; leave out --report and --json")
         if as_report and as_json:
             raise BadSetting("--report and --json are two forms of the same; give one of them")
         check_required(required)
         async with Moot() as moot:
-            await _print_session(moot, session, as_report=as_report, as_json=as_json)
+            if as_memo:
+                await _print_memo(moot, session)
+            else:
+                await _print_session(moot, session, as_report=as_report, as_json=as_json)
             if not required:
                 return output.DONE
             snapshot = await moot.engine.load_snapshot(parse_session_id(session))
@@ -51,6 +65,15 @@ def show(session: str, as_report: bool, required: Requirement, as_json: bool) ->
         return code
 
     raise SystemExit(output.run(work, as_json=as_json))
+
+
+async def _print_memo(moot: Moot, session: str) -> None:
+    """Print what a person reads first of a session, one line for each thing that it says."""
+    from moothall.reports.memo import build_memo
+
+    decision = await moot.decision(session)
+    for line in build_memo(decision, decision.language).all_lines:
+        output.print_line(line.text)
 
 
 async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: bool) -> None:

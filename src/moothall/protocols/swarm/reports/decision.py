@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.ids import SeatId
@@ -36,6 +36,7 @@ from moothall.reports.decision import (
     SourcedClaim,
     number_obligations,
 )
+from moothall.reports.how import ByMeasure, How, LeadingSide, Standing, Undecided
 from moothall.reports.sections import list_answers, start_decision
 from moothall.scoring.independence import count_minds
 from moothall.scoring.positions import VotePosition
@@ -194,18 +195,76 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         open_challenges=_collect_challenges(timeline, outcome),
         answers=list_answers(timeline, _find_replies(swarm)),
     )
+    decision = replace(decision, asked=swarm.explorers)
+    if not is_over:
+        decision = replace(decision, standing=_describe_round(timeline, decision))
     if claim is None:
         leading = list_leading_answers(timeline)
         return replace(
-            decision, leading=leading, leading_note=_describe_leading(leading, timeline.words)
+            decision,
+            leading=leading,
+            leading_note=_describe_leading(leading, timeline.words),
+            how=_explain_no_result(timeline, decision),
+            leaders=_list_leaders(leading, decision),
         )
+    way: Literal["vote", "readings", "synthesis"] = "readings"
+    if is_synthesis:
+        way = "synthesis"
+    elif any(vote.position in _FOR for _, vote in votes):
+        way = "vote"
+    readers = len({report.seat for report in timeline.reports})
     return replace(
         decision,
+        how=ByMeasure(way=way, readers=readers, writer=decision.author),
         held_before=None if is_synthesis else _list_first_holders(swarm, outcome.numbers),
         reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if vote.reason),
         # The conditions of those who support what was decided (D-22).
         obligations=number_obligations(conditions, timeline.settled),
     )
+
+
+_FOR: Final = frozenset(("support", "conditional_support"))
+_LIMITS: Final = frozenset(("tokens", "money", "time"))
+
+
+def _describe_round(timeline: SwarmTimeline, decision: Decision) -> Standing | None:
+    """Say which round of a run is under way."""
+    standing, swarm = decision.standing, timeline.state
+    if standing is None or standing.state != "running" or standing.progress == "outside":
+        return standing
+    most = swarm.settings.max_rounds
+    number = min(max(swarm.round, 1), most)
+    return replace(standing, progress="round", number=number, of=most, waiting=())
+
+
+def _list_leaders(leading: Sequence[LeadingAnswer], decision: Decision) -> tuple[LeadingSide, ...]:
+    """Return the first two answers of an undecided run, the first with who voted for and against it."""
+    leaders = [LeadingSide(text=each.idea) for each in leading[:2]]
+    supporters = tuple(each.seat for each in decision.positions if each.verdict in _FOR)
+    opponents = tuple(each.seat for each in decision.positions if each.verdict == "oppose")
+    if leaders:
+        leaders[0] = replace(leaders[0], supporters=supporters, opponents=opponents)
+    return tuple(leaders)
+
+
+def _explain_no_result(timeline: SwarmTimeline, decision: Decision) -> How | None:
+    """Say why a run that is over found nothing; None while it goes on."""
+    closed = timeline.closed
+    if not isinstance(closed, facts.SwarmClosed):
+        return None
+    if closed.reason == "insufficient_active_agents":
+        return Undecided(reason="too_few")
+    if closed.reason == "called":
+        return Undecided(reason="called")
+    supporters = [each for each in decision.positions if each.verdict in _FOR]
+    opponents = [each for each in decision.positions if each.verdict == "oppose"]
+    if supporters or opponents:
+        if len(supporters) == len(opponents):
+            return Undecided(reason="tie")
+        return Undecided(reason="no_majority")
+    if closed.reason in _LIMITS:
+        return Undecided(reason="limit", limit=closed.reason)
+    return Undecided(reason="two_level")
 
 
 MAX_LEADING: Final = 5
@@ -397,7 +456,7 @@ def _collect_challenges(timeline: SwarmTimeline, outcome: RunOutcome) -> tuple[S
             if review.action == "challenge" and review.content:
                 text = f"{review.seat}: {review.content}"
                 entry = timeline.find_finding_line(finding)
-                challenges.append(SourcedClaim(text=text, entries=(entry,)))
+                challenges.append(SourcedClaim(text=text, entries=(entry,), seat=review.seat))
     return tuple(challenges)
 
 

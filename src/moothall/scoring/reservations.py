@@ -1,0 +1,130 @@
+"""The reservations of a decision: what a reader must know beside its result, by one written rule (T-4).
+
+Each is a code with the condition under which it holds (`RULES`). People read the sentence of the first that holds, in the order of
+the list; programs have all of them.
+"""
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from moothall.domain.replace import dataclass
+from moothall.scoring.resolution import CLEAR_MAJORITY
+from moothall.scoring.strength import ONE_VOTE
+
+ReservationCode = Literal[
+    "voice_missing",
+    "you_unanswered",
+    "quotation",
+    "objection_open",
+    "most_against",
+    "smaller_side",
+    "narrow",
+    "tie_broken",
+    "began_elsewhere",
+    "left_open",
+    "few_sides",
+    "one_voice",
+    "one_model",
+    "after_talking",
+    "unsure",
+]
+_HALF: Final = 0.5
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationFigures:
+    """What the reservations of a decision follow from."""
+
+    is_decided: bool
+    support: float | None = None
+    """The supporting share of the weight that took a side; None where nobody voted."""
+    turnout: float | None = None
+    """The share of all weight that took a side or stands behind it."""
+    confidence: float | None = None
+    """The chance that it is right."""
+    is_chance_shown: bool = False
+    """Whether people are told the chance."""
+    voters: int = 0
+    """How many took a side, or stand behind it."""
+    supporters: int = 0
+    """How many persons and seats are for it."""
+    opponents: int = 0
+    """How many are against it."""
+    minds: int = 0
+    """How many model families and people they are; 0 if that is not known."""
+    held_before: int | None = None
+    """How many of those for it had this answer before they talked; None where that cannot be told."""
+    can_turn_out: bool = False
+    """Whether its question can turn out right or wrong."""
+    is_disputed: bool = False
+    """Whether someone is against it, or its author reports a disagreement."""
+    has_open_challenges: bool = False
+    is_overturned: bool = False
+    is_outcome_uncertain: bool = False
+    is_user_unanswered: bool = False
+    has_false_quotation: bool = False
+    is_tie_broken: bool = False
+
+
+def _has_most_against(figures: ReservationFigures) -> bool:
+    return figures.support is not None and figures.support < _HALF - _ROUNDING
+
+
+def _is_narrow(figures: ReservationFigures) -> bool:
+    if figures.support is None or _has_most_against(figures):
+        return False
+    return figures.support < CLEAR_MAJORITY - _ROUNDING
+
+
+def _is_smaller_side(figures: ReservationFigures) -> bool:
+    if figures.support is None or _has_most_against(figures):
+        return False
+    return figures.supporters < figures.opponents
+
+
+def _has_few_sides(figures: ReservationFigures) -> bool:
+    return figures.turnout is not None and figures.turnout < _HALF - _ROUNDING
+
+
+def _is_one_voice(figures: ReservationFigures) -> bool:
+    return figures.voters == 1 or (figures.support is None and figures.voters < 1)
+
+
+def _came_by_talking(figures: ReservationFigures) -> bool:
+    if not figures.can_turn_out or figures.held_before is None:
+        return False
+    return 2 * figures.held_before < figures.supporters
+
+
+def _is_unsure(figures: ReservationFigures) -> bool:
+    if not figures.is_chance_shown or figures.confidence is None:
+        return False
+    return figures.confidence < ONE_VOTE - _ROUNDING
+
+
+RULES: Final[dict[ReservationCode, Callable[[ReservationFigures], bool]]] = {
+    "voice_missing": lambda figures: figures.is_outcome_uncertain,
+    "you_unanswered": lambda figures: figures.is_user_unanswered,
+    "quotation": lambda figures: figures.has_false_quotation,
+    "objection_open": lambda figures: figures.has_open_challenges,
+    "most_against": _has_most_against,
+    "smaller_side": _is_smaller_side,
+    "narrow": _is_narrow,
+    "tie_broken": lambda figures: figures.is_tie_broken,
+    "began_elsewhere": lambda figures: figures.is_overturned,
+    "left_open": lambda figures: figures.support is None and figures.is_disputed,
+    "few_sides": _has_few_sides,
+    "one_voice": _is_one_voice,
+    "one_model": lambda figures: figures.minds == 1 and figures.voters > 1,
+    "after_talking": _came_by_talking,
+    "unsure": _is_unsure,
+}
+"""When each reservation holds: first what can be mended by asking again, then what makes the count flatter, then who was asked."""
+
+
+def list_reservations(figures: ReservationFigures) -> tuple[ReservationCode, ...]:
+    """Return every reservation that holds, in the order in which people are told; none where nothing was decided."""
+    if not figures.is_decided:
+        return ()
+    return tuple(code for code, holds in RULES.items() if holds(figures))
