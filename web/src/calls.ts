@@ -286,6 +286,19 @@ export interface Member {
   quotations: number;
   quotationsHeld: number;
 }
+export interface MemoLine {
+  slot: "result" | "body" | "sides" | "before" | "chance" | "caution" | "next" | "against" | "answer" | "missing" | "open";
+  text: string;
+  entries: number[];
+}
+export interface Memo {
+  badge: string;
+  what: string;
+  result: string;
+  lines: MemoLine[];
+  reservations: Reservation[];
+  text: string;
+}
 export interface Moved {
   participant: string;
   before: string;
@@ -454,6 +467,11 @@ export interface RememberedObligation {
   settledAt?: string | null;
   topic: string;
 }
+export interface Reservation {
+  code: "voice_missing" | "you_unanswered" | "quotation" | "objection_open" | "most_against" | "smaller_side" | "narrow" | "tie_broken" | "began_elsewhere" | "left_open" | "few_sides" | "one_voice" | "one_model" | "after_talking" | "unsure";
+  text: string;
+  short: string;
+}
 export interface Search {
   decisions: DecisionHit[];
   threads: ThreadHit[];
@@ -472,6 +490,7 @@ export interface SessionDecision {
   cursor: number;
   waitingFor: string[];
   summary: string[];
+  memo: Memo;
   [more: string]: unknown;
 }
 export interface SessionLine {
