@@ -365,7 +365,7 @@ class Decision:
     tie_by: TieBreak | None = None
     """What chose between the first two of them, where both have as much support."""
     near: int | None = None
-    """How many more would have been enough; None where that cannot be told."""
+    """How many more would have been enough; None where nobody can say."""
     faults: tuple[QuotationFault, ...] = ()
     """The quotations that do not stand where they are said to."""
     opened_on: str = ""
@@ -420,16 +420,20 @@ class Decision:
         turnout = self.turnout
         if turnout is None:
             turnout = self.backing
-        return ReservationFigures(
+        # In two steps: what the votes say, then what the record says.
+        counted = ReservationFigures(
             is_decided=self.decision is not None,
             support=self.support,
             turnout=turnout,
             confidence=self.confidence,
-            is_chance_shown=self.is_chance_told,
+            is_chance_shown=self.is_chance_for_people,
             voters=self.voters or self.backers,
             supporters=len(supporters),
             opponents=len(opponents),
             minds=self.minds,
+        )
+        return replace(
+            counted,
             held_before=held,
             can_turn_out=self.can_turn_out,
             is_disputed=bool(opponents) or any(voice.kind == "reported" for voice in self.dissent),
@@ -452,7 +456,7 @@ class Decision:
         return voted or self.backers_named
 
     @property
-    def is_chance_told(self) -> bool:
+    def is_chance_for_people(self) -> bool:
         """Whether people read how likely it is right: only of an answer that someone had before they talked (Q-10)."""
         if self.chance_hidden or not self.can_turn_out or self.confidence is None:
             return False
@@ -471,14 +475,10 @@ class Decision:
     def to_json(self) -> dict[str, Any]:
         """The decision as every surface gives it: `moot show --json`, the library, the server and the page.
 
-        `decision` is the text, None where there is no decision, and `decisionEntries` is what it rests on; `memo` is what people
-        read first. Other fields that have no value are left out.
+        `decision` is the text, None where there is no decision, and `decisionEntries` is what it rests on. Other
+        fields that have no value are left out.
         """
-        # Imported here: a memo is made of a decision.
-        from moothall.reports.memo import build_memo, encode_memo
-
         return {
-            "memo": encode_memo(build_memo(self, self.language)),
             **encode_fields(self),
             "choice": self.short_choice,
             "decision": None if self.decision is None else self.decision.text,

@@ -8,7 +8,7 @@ the next thing to do, or the point of the strongest objection.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from moothall.domain.facts import Language
 from moothall.domain.replace import dataclass
@@ -135,9 +135,10 @@ class _Parts:
             ("body", join_sentences(self.body), ()),
             ("sides", self.sides, ()),
             ("before", self._join_before(), ()),
-            ("chance", self.chance, ()),
-            ("caution", self.caution, ()),
         ]
+        # A chance and a caution follow from the record alone: they stand before what people said.
+        listed.append(("chance", self.chance, ()))
+        listed.append(("caution", self.caution, ()))
         for text, entries in self.next:
             listed.append(("next", text, entries))
         if self.objection is not None:
@@ -334,6 +335,11 @@ _TONES: Final[dict[Slot, blocks.Tone]] = {"result": "strong", "caution": "warn"}
 def build_memo_blocks(memo: Memo) -> tuple[blocks.Line, ...]:
     """Return a memo as the first blocks of a report."""
     return tuple(blocks.Line(line.text, _TONES.get(line.slot, "plain")) for line in memo.all_lines)
+
+
+def encode_with_memo(decision: Decision) -> dict[str, Any]:
+    """Return a decision as every surface gives it to programs, with its memo first."""
+    return {"memo": encode_memo(build_memo(decision, decision.language)), **decision.to_json()}
 
 
 def encode_memo(memo: Memo) -> dict[str, object]:

@@ -65,7 +65,7 @@ class Objection:
     is_shortened: bool = False
     """Whether other sentences of it were left out already."""
     is_reported: bool = False
-    """Whether an author reports it as open: then its first sentences are kept, else its last ones."""
+    """Whether an author reports it as open: then its first sentences are chosen, else its last ones."""
 
 
 def list_body(decision: Decision, texts: MemoText) -> list[str]:
@@ -89,12 +89,12 @@ def list_body(decision: Decision, texts: MemoText) -> list[str]:
     limit = limits.body
     if find_headline(decision):
         limit = limits.body_with_headline
-    kept: list[str] = []
+    chosen: list[str] = []
     for each in rest:
-        if measure_width(join_sentences([*kept, each])) > limit:
+        if measure_width(join_sentences([*chosen, each])) > limit:
             break
-        kept.append(end_sentence(each, texts.language))
-    return kept
+        chosen.append(end_sentence(each, texts.language))
+    return chosen
 
 
 def _take_last_paragraph(text: str, result: str, limit: int) -> list[str]:
@@ -282,7 +282,7 @@ def _describe_joining(decision: Decision, held: Sequence[SeatId], texts: MemoTex
 def describe_chance(decision: Decision, texts: MemoText) -> str:
     """Return how likely it is right, where the question can turn out right or wrong (Q-10)."""
     chance = decision.confidence
-    if not decision.is_chance_told or chance is None:
+    if not decision.is_chance_for_people or chance is None:
         return ""
     voices = sum(1 for each in decision.positions if each.choice_before)
     tenths = round(chance * 10)
@@ -434,9 +434,9 @@ def format_objection(objection: Objection, limit: int, texts: MemoText) -> str:
         return frame.format(words=end_sentence(words, texts.language))
     name = format_name(objection.seat, texts)
     room = limit - measure_width(texts.said.format(name=name, words=""))
-    kept = keep_last(objection.words, room)
-    words = end_sentence(join_sentences(kept), texts.language)
-    if objection.is_shortened or len(kept) < len(objection.words):
+    chosen = keep_last(objection.words, room)
+    words = end_sentence(join_sentences(chosen), texts.language)
+    if objection.is_shortened or len(chosen) < len(objection.words):
         words = f"{texts.left_out}{words}"
     return texts.said.format(name=name, words=words)
 

@@ -195,13 +195,17 @@ def _collect_values(decision: Decision, undecided: Undecided, texts: MemoText) -
     if undecided.reason == "voices_lost":
         count = len(decision.lost)
     limit = texts.limits.get(undecided.limit, undecided.limit)
-    return {
+    # What an answer that leads has.
+    values: dict[str, object] = {
         "lead": format_lead(first),
         "second": format_lead(second),
         "count": count,
         "other": len(second.supporters),
         "asked": asked,
         "needed": needed,
+    }
+    # What a row says of the votes, of one voice, and of what was asked for.
+    values |= {
         "against": format_opponents(first.opponents, texts),
         "others": len(first.opponents),
         "supporters": len(first.supporters),
@@ -214,3 +218,4 @@ def _collect_values(decision: Decision, undecided: Undecided, texts: MemoText) -
         "losses": format_losses(decision, texts),
         "limit": undecided.amount or limit,
     }
+    return values

@@ -135,27 +135,27 @@ def count_lines(text: str, columns: int = COLUMNS) -> int:
 
 def keep_first(sentences: Sequence[str], limit: int) -> list[str]:
     """Return the first sentences that fit together; the first alone is shortened where it does not fit."""
-    kept: list[str] = []
+    chosen: list[str] = []
     for each in sentences:
-        if measure_width(join_sentences([*kept, each])) > limit:
+        if measure_width(join_sentences([*chosen, each])) > limit:
             break
-        kept.append(each)
-    if not kept and sentences:
-        kept.append(shorten_sentence(sentences[0], limit))
-    return kept
+        chosen.append(each)
+    if not chosen and sentences:
+        chosen.append(shorten_sentence(sentences[0], limit))
+    return chosen
 
 
 def keep_last(sentences: Sequence[str], limit: int) -> list[str]:
     """Return the last sentences that fit together, because people end with the point; the last alone may be shortened."""
-    kept: list[str] = []
+    chosen: list[str] = []
     # Two columns are for `…` and the blank behind it.
     for each in reversed(sentences):
-        if measure_width(join_sentences([each, *kept])) > limit - 2:
+        if measure_width(join_sentences([each, *chosen])) > limit - 2:
             break
-        kept.insert(0, each)
-    if not kept and sentences:
-        kept.append(shorten_sentence(sentences[-1], limit))
-    return kept
+        chosen.insert(0, each)
+    if not chosen and sentences:
+        chosen.append(shorten_sentence(sentences[-1], limit))
+    return chosen
 
 
 def shorten_sentence(sentence: str, limit: int) -> str:

@@ -5,6 +5,7 @@ the list; programs have all of them.
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Final, Literal
 
 from moothall.domain.replace import dataclass
@@ -44,7 +45,7 @@ class ReservationFigures:
     confidence: float | None = None
     """The chance that it is right."""
     is_chance_shown: bool = False
-    """Whether people are told the chance."""
+    """Whether people read the chance."""
     voters: int = 0
     """How many took a side, or stand behind it."""
     supporters: int = 0
@@ -54,7 +55,7 @@ class ReservationFigures:
     minds: int = 0
     """How many model families and people they are; 0 if that is not known."""
     held_before: int | None = None
-    """How many of those for it had this answer before they talked; None where that cannot be told."""
+    """How many of those for it had this answer before they talked; None where nobody can say."""
     can_turn_out: bool = False
     """Whether its question can turn out right or wrong."""
     is_disputed: bool = False
@@ -65,6 +66,9 @@ class ReservationFigures:
     is_user_unanswered: bool = False
     has_false_quotation: bool = False
     is_tie_broken: bool = False
+
+
+Rule = Callable[[ReservationFigures], bool]
 
 
 def _has_most_against(figures: ReservationFigures) -> bool:
@@ -103,16 +107,19 @@ def _is_unsure(figures: ReservationFigures) -> bool:
     return figures.confidence < ONE_VOTE - _ROUNDING
 
 
-RULES: Final[dict[ReservationCode, Callable[[ReservationFigures], bool]]] = {
-    "voice_missing": lambda figures: figures.is_outcome_uncertain,
-    "you_unanswered": lambda figures: figures.is_user_unanswered,
-    "quotation": lambda figures: figures.has_false_quotation,
-    "objection_open": lambda figures: figures.has_open_challenges,
+# What can be mended by asking again stands first, then what makes the count flatter, then who was asked.
+_MENDABLE: Final[dict[ReservationCode, Rule]] = {
+    "voice_missing": attrgetter("is_outcome_uncertain"),
+    "you_unanswered": attrgetter("is_user_unanswered"),
+    "quotation": attrgetter("has_false_quotation"),
+    "objection_open": attrgetter("has_open_challenges"),
     "most_against": _has_most_against,
     "smaller_side": _is_smaller_side,
     "narrow": _is_narrow,
-    "tie_broken": lambda figures: figures.is_tie_broken,
-    "began_elsewhere": lambda figures: figures.is_overturned,
+    "tie_broken": attrgetter("is_tie_broken"),
+}
+_LASTING: Final[dict[ReservationCode, Rule]] = {
+    "began_elsewhere": attrgetter("is_overturned"),
     "left_open": lambda figures: figures.support is None and figures.is_disputed,
     "few_sides": _has_few_sides,
     "one_voice": _is_one_voice,
@@ -120,11 +127,12 @@ RULES: Final[dict[ReservationCode, Callable[[ReservationFigures], bool]]] = {
     "after_talking": _came_by_talking,
     "unsure": _is_unsure,
 }
+RULES: Final[dict[ReservationCode, Rule]] = _MENDABLE | _LASTING
 """When each reservation holds: first what can be mended by asking again, then what makes the count flatter, then who was asked."""
 
 
 def list_reservations(figures: ReservationFigures) -> tuple[ReservationCode, ...]:
-    """Return every reservation that holds, in the order in which people are told; none where nothing was decided."""
+    """Return every reservation that holds, in the order in which people read them; none where nothing was decided."""
     if not figures.is_decided:
         return ()
     return tuple(code for code, holds in RULES.items() if holds(figures))

@@ -13,6 +13,7 @@ from moothall.domain.safe_text import name_field
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import NotAllowed
 from moothall.ports.runner import MAX_WAIT_SECONDS
+from moothall.reports.memo import encode_with_memo
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.asks import Wait, wait_until
@@ -198,7 +199,7 @@ async def get_session(
         plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
     from moothall.app.session_reader import ReadSession
 
-    shown = ReadSession(plugin, timeline).decide().to_json()
+    shown = encode_with_memo(ReadSession(plugin, timeline).decide())
     if is_sealed(state) and timeline.closed is None:
         # What seats have written so far may show in any of the other figures.
         always = {name_field(name) for name in SessionDecisionOut.model_fields} | {

@@ -22,6 +22,7 @@ from moothall.engine.context import EntryAdded
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode, Settle
+from moothall.reports.memo import encode_with_memo
 from moothall.reports.sections import describe_pause
 from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.cli import output
@@ -254,7 +255,7 @@ def again(*, session: str, wait: float | None, required: Requirement, as_json: b
                 "former": former.short_choice,
                 "changed": is_changed,
             }
-            output.print_json({**said, "latest": latest.to_json()})
+            output.print_json({**said, "latest": encode_with_memo(latest)})
         elif is_changed:
             before, after = former.short_choice or "–", latest.short_choice
             output.print_line(

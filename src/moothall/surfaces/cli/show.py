@@ -7,6 +7,7 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
+from moothall.reports.memo import build_memo, encode_with_memo
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.requirement import (
     Requirement,
@@ -69,8 +70,6 @@ def show(
 
 async def _print_memo(moot: Moot, session: str) -> None:
     """Print what a person reads first of a session, one line for each thing that it says."""
-    from moothall.reports.memo import build_memo
-
     decision = await moot.decision(session)
     for line in build_memo(decision, decision.language).all_lines:
         output.print_line(line.text)
@@ -78,7 +77,7 @@ async def _print_memo(moot: Moot, session: str) -> None:
 
 async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: bool) -> None:
     if as_json:
-        output.print_json((await moot.decision(session)).to_json())
+        output.print_json(encode_with_memo(await moot.decision(session)))
         return
     decision = None
     if await moot.may_remember("memory.outcome_reviewed", session):

@@ -41,6 +41,7 @@ from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.reports.given import describe_framing
+from moothall.reports.memo import encode_with_memo
 from moothall.reports.wording import explain_outage
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
@@ -147,7 +148,7 @@ class TerminalSession(PersonScreen):
                 on_parked=self._print_parked,
             )
             if as_json:
-                output.print_json(decision.to_json())
+                output.print_json(encode_with_memo(decision))
             elif decision.decision is not None:
                 output.print_line(decision.choice or decision.decision.text)
             elif decision.leading_note:

@@ -207,15 +207,10 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
             how=_explain_no_result(timeline, decision),
             leaders=_list_leaders(leading, decision),
         )
-    way: Literal["vote", "readings", "synthesis"] = "readings"
-    if is_synthesis:
-        way = "synthesis"
-    elif any(vote.position in _FOR for _, vote in votes):
-        way = "vote"
-    readers = len({report.seat for report in timeline.reports})
+    has_vote = any(vote.position in _FOR for _, vote in votes)
     return replace(
         decision,
-        how=ByMeasure(way=way, readers=readers, writer=decision.author),
+        how=_describe_measure(timeline, decision, has_vote=has_vote),
         held_before=None if is_synthesis else _list_first_holders(swarm, outcome.numbers),
         reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if vote.reason),
         # The conditions of those who support what was decided (D-22).
@@ -225,6 +220,17 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
 
 _FOR: Final = frozenset(("support", "conditional_support"))
 _LIMITS: Final = frozenset(("tokens", "money", "time"))
+
+
+def _describe_measure(timeline: SwarmTimeline, decision: Decision, *, has_vote: bool) -> ByMeasure:
+    """Say what chose the answer of a run: a synthesis, a vote, or the readings alone."""
+    way: Literal["vote", "readings", "synthesis"] = "readings"
+    if decision.author is not None:
+        way = "synthesis"
+    elif has_vote:
+        way = "vote"
+    readers = len({report.seat for report in timeline.reports})
+    return ByMeasure(way=way, readers=readers, writer=decision.author)
 
 
 def _describe_round(timeline: SwarmTimeline, decision: Decision) -> Standing | None:
