@@ -147,8 +147,11 @@ class _Parts:
             listed.append(("answer", format_reply(self.objection, self.texts), ()))
         listed.append(("missing", self.missing, ()))
         listed.append(("open", self.open, ()))
+        # Two may have set the same condition in the same words: nothing stands twice.
+        seen: set[str] = set()
         for slot, text, entries in listed:
-            if text:
+            if text and text not in seen:
+                seen.add(text)
                 yield MemoLine(slot=slot, text=text, entries=entries)
 
     def _join_before(self) -> str:
