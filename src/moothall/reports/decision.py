@@ -420,7 +420,8 @@ class Decision:
         turnout = self.turnout
         if turnout is None:
             turnout = self.backing
-        # In two steps: what the votes say, then what the record says.
+        has_reported = any(voice.kind == "reported" for voice in self.dissent)
+        # What the votes say.
         counted = ReservationFigures(
             is_decided=self.decision is not None,
             support=self.support,
@@ -432,17 +433,22 @@ class Decision:
             opponents=len(opponents),
             minds=self.minds,
         )
-        return replace(
+        # What was before the talk, and what became of it.
+        counted = replace(
             counted,
             held_before=held,
             can_turn_out=self.can_turn_out,
-            is_disputed=bool(opponents) or any(voice.kind == "reported" for voice in self.dissent),
+            is_disputed=bool(opponents) or has_reported,
+            is_tie_broken=self.tie_by is not None,
+        )
+        # What the record says.
+        return replace(
+            counted,
             has_open_challenges=self._has_open_challenges(),
             is_overturned=self.overturned,
             is_outcome_uncertain=self.outcome_uncertain,
             is_user_unanswered=any(each.answer is None for each in self.answers),
             has_false_quotation=bool(self.list_decisive_faults()),
-            is_tie_broken=self.tie_by is not None,
         )
 
     def _has_open_challenges(self) -> bool:

@@ -169,10 +169,11 @@ def build_memo(source: Standing | Decision, language: Language) -> Memo:
     """Build the memo of a decision, or of where a session stands that has none."""
     if isinstance(source, Standing):
         return _build_standing_memo(source, language)
+    # While a session runs, its protocol says where it stands.
     if source.standing is not None:
         return _build_standing_memo(source.standing, language)
     if source.status in {"thinking", "parked"}:
-        # A protocol that says no more than this.
+        # A protocol of another distribution may say no more than this.
         is_parked = source.status == "parked"
         standing = Standing(
             state="parked" if is_parked else "running",
@@ -230,6 +231,7 @@ def _collect_parts(
         missing=describe_missing(decision, texts),
         open=describe_open(decision, texts),
     )
+    # Where nothing was decided there is no text, no chance and nobody who held it before: only what it would take.
     if decision.decision is None:
         wanted = tuple((text, ()) for text in list_would_take(decision, texts))
         return replace(parts, next=wanted)
@@ -261,6 +263,7 @@ def _keep_one_next(parts: _Parts) -> _Parts:
 
 def _keep_next(parts: _Parts, count: int) -> _Parts:
     """Return the parts with at most so many lines of what happens next; the last one says how many more there are."""
+    # "and 2 more" is no line to stand alone: of one, the first itself is shown.
     if len(parts.next) <= count or count == 1:
         return replace(parts, next=parts.next[:count])
     more = parts.texts.next["more"].format(count=len(parts.next) - count + 1)
@@ -306,16 +309,22 @@ def _drop_chance(parts: _Parts) -> _Parts:
 
 
 _REDUCTIONS: Final[tuple[Callable[[_Parts], _Parts], ...]] = (
+    # Those who came over are named in the argument, too.
     _drop_came_over,
+    # The result has said the main thing; the text stands below in full.
     _shorten_body,
     _keep_two_next,
+    # The result names those who are against it.
     _drop_sides,
     _drop_reply,
+    # People end with their point, and what is reported begins with it.
     _keep_objection_point,
     _drop_open,
     _drop_before,
+    # One step stays: a reader must know that there is something to do.
     _keep_one_next,
     _shorten_objection,
+    # Last, because nothing else says it; the figures have it.
     _drop_chance,
 )
 """What is left out while a memo is too long, in this order; the body loses one sentence after another."""
@@ -323,10 +332,12 @@ _REDUCTIONS: Final[tuple[Callable[[_Parts], _Parts], ...]] = (
 
 def _fit(parts: _Parts) -> _Parts:
     """Return the parts of a memo that fit into twelve lines."""
+    # Each step is tried only while the memo is too long, so that a short one loses nothing.
     for reduce in _REDUCTIONS:
         if parts.is_fitting():
             return parts
         parts = reduce(parts)
+        # Of the body as few sentences go as will do.
         while reduce is _shorten_body and parts.body and not parts.is_fitting():
             parts = reduce(parts)
     return parts

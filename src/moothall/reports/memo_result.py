@@ -278,7 +278,7 @@ def _describe_measure(decision: Decision, measure: ByMeasure, texts: MemoText) -
         return text, texts.badges["some"].format(count=measure.readers, of=asked)
     badge = texts.badges["some"].format(count=supporters, of=asked)
     if not sides.opponents:
-        return texts.how["found"].format(count=supporters, asked=asked), badge
+        return texts.how["backed"].format(count=supporters, asked=asked), badge
     against = format_opponents(sides.opponents, texts)
     text = texts.how["found_against"].format(count=supporters, asked=asked, against=against)
     return text, badge

@@ -100,6 +100,7 @@ def list_body(decision: Decision, texts: MemoText) -> list[str]:
 def _take_last_paragraph(text: str, result: str, limit: int) -> list[str]:
     """Return the last paragraph of an answer where it fits: there people write what follows from it."""
     paragraphs = [each for each in text.split("\n\n") if each.strip()]
+    # One paragraph begins with the result: what stands behind that is the rest of the answer.
     if len(paragraphs) < 2:
         sentences = split_sentences(text)
         rest = [each for each in sentences if each != result]
@@ -115,18 +116,21 @@ def _take_last_paragraph(text: str, result: str, limit: int) -> list[str]:
 def describe_sides(decision: Decision, texts: MemoText) -> str:
     """Return who is for it, on a condition, against it and on no side; counts from seven on."""
     match decision.how:
+        # One voice, steps and reviewers take no sides.
         case ByAnswer() | BySteps() | ByReview():
             return ""
         case ByMinutes():
             return _describe_declared(decision, texts)
         case ByOwner() if decision.advice:
             return _describe_advice(decision, decision.how.owner, texts)
+        # Without a record of what became of the advice, it is told by what the advisers said.
         case ByOwner():
             sides = _drop_owner(list_sides(decision), decision.how.owner)
         case _:
             sides = list_sides(decision)
     if sides.asked <= 1 or not (sides.favourable or sides.opponents):
         return ""
+    # A list of seven names is read by nobody.
     if sides.asked >= MANY:
         return _count_sides(sides, texts)
     return _name_sides(sides, texts)
@@ -163,6 +167,7 @@ def _name_sides(sides: Sides, texts: MemoText) -> str:
     for name, seats in rows:
         if seats:
             parts.append(texts.sides[name].format(names=list_names(seats, texts)))
+    # "Nobody is against it" is true of silence, too, and says nothing there.
     if not sides.opponents and not sides.silent:
         parts.append(texts.sides["nobody_against"])
     return join_sentences(parts)

@@ -204,12 +204,15 @@ def _collect_values(decision: Decision, undecided: Undecided, texts: MemoText) -
         "asked": asked,
         "needed": needed,
     }
-    # What a row says of the votes, of one voice, and of what was asked for.
+    # What a row says of the votes.
     values |= {
         "against": format_opponents(first.opponents, texts),
         "others": len(first.opponents),
         "supporters": len(first.supporters),
         "opponents": len(first.opponents),
+    }
+    # What a row says of what was asked for and what is missing.
+    values |= {
         "name": name,
         "share": share,
         "threshold": format_percent(undecided.threshold),

@@ -67,11 +67,13 @@ def choose_what(decision: Decision, texts: MemoText) -> What:
     language: Language = texts.language
     if decision.decision is None:
         return What("")
+    # A forecast is its chance: "yes" alone would say nothing.
     is_forecast = decision.frame is not None and decision.frame.kind == "forecast"
     if is_forecast and decision.choice and decision.confidence is not None:
         share = format_percent(decision.confidence)
         text = texts.forecast.format(answer=strip_stop(one_line(decision.choice)), share=share)
         return What(end_sentence(text, language))
+    # The words that the others voted on go before a label.
     headline = find_headline(decision)
     if headline:
         return What(end_sentence(headline, language))
@@ -96,6 +98,7 @@ def _complete_label(label: str, decision: Decision, texts: MemoText) -> str:
     if label.casefold() not in texts.bare_answers:
         return label
     question = find_question(decision.topic)
+    # A long question is the title already.
     if not question or measure_width(question) > get_limits(texts.language).question:
         return label
     return texts.yes_to.format(answer=label, question=question)

@@ -30,6 +30,7 @@ ReservationCode = Literal[
     "unsure",
 ]
 _HALF: Final = 0.5
+# Shares of thirds and sevenths do not add up exactly: a half is a half all the same.
 _ROUNDING: Final = 1e-9
 
 
@@ -76,12 +77,14 @@ def _has_most_against(figures: ReservationFigures) -> bool:
 
 
 def _is_narrow(figures: ReservationFigures) -> bool:
+    # That most are against it says more than that it was close.
     if figures.support is None or _has_most_against(figures):
         return False
     return figures.support < CLEAR_MAJORITY - _ROUNDING
 
 
 def _is_smaller_side(figures: ReservationFigures) -> bool:
+    # By heads: here fewer outweigh more, because their votes count more.
     if figures.support is None or _has_most_against(figures):
         return False
     return figures.supporters < figures.opponents
@@ -92,6 +95,7 @@ def _has_few_sides(figures: ReservationFigures) -> bool:
 
 
 def _is_one_voice(figures: ReservationFigures) -> bool:
+    # Without a vote nobody may stand behind it but its author.
     return figures.voters == 1 or (figures.support is None and figures.voters < 1)
 
 
@@ -107,6 +111,14 @@ def _is_unsure(figures: ReservationFigures) -> bool:
     return figures.confidence < ONE_VOTE - _ROUNDING
 
 
+def _is_left_open(figures: ReservationFigures) -> bool:
+    return figures.support is None and figures.is_disputed
+
+
+def _is_one_model(figures: ReservationFigures) -> bool:
+    return figures.minds == 1 and figures.voters > 1
+
+
 # What can be mended by asking again stands first, then what makes the count flatter, then who was asked.
 _MENDABLE: Final[dict[ReservationCode, Rule]] = {
     "voice_missing": attrgetter("is_outcome_uncertain"),
@@ -120,10 +132,10 @@ _MENDABLE: Final[dict[ReservationCode, Rule]] = {
 }
 _LASTING: Final[dict[ReservationCode, Rule]] = {
     "began_elsewhere": attrgetter("is_overturned"),
-    "left_open": lambda figures: figures.support is None and figures.is_disputed,
+    "left_open": _is_left_open,
     "few_sides": _has_few_sides,
     "one_voice": _is_one_voice,
-    "one_model": lambda figures: figures.minds == 1 and figures.voters > 1,
+    "one_model": _is_one_model,
     "after_talking": _came_by_talking,
     "unsure": _is_unsure,
 }

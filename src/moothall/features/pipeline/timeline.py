@@ -147,14 +147,16 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
     )
     if is_done and last:
         approved = {line.speaker for line in timeline.lines if line.verdict == "APPROVED"}
+        # The seat that made the result, and every gate that approved on the way to it.
+        backers = tuple(dict.fromkeys((last.seat, *sorted(approved))))
+        answers = sections.list_answers(timeline, index_replies(last.replies))
         decision = replace(
             decision,
             decision=SourcedClaim(text=last.text),
             author=last.seat,
-            # Whoever made the result, and every gate that approved on the way to it.
-            backers=len({last.seat, *approved}),
-            backers_named=tuple(dict.fromkeys((last.seat, *sorted(approved)))),
-            answers=sections.list_answers(timeline, index_replies(last.replies)),
+            backers=len(backers),
+            backers_named=backers,
+            answers=answers,
         )
     rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
     if rejected and closed is not None and closed.reason == "rejected":

@@ -196,7 +196,7 @@ def _count_readers(state: Review) -> int:
 def _describe_verdict(
     state: Review, findings: Sequence[DecidedFinding], blocking: Sequence[DecidedFinding]
 ) -> ByReview:
-    """Say what a change was found to be, by how many, and what must be mended first."""
+    """Say what the reviewers hold of a change, how many they are, and what must be mended first."""
     readers = _count_readers(state)
     small = sum(1 for each in findings if each.state == "upheld") - len(blocking)
     if not blocking:

@@ -160,14 +160,17 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
     agreeing = sum(conference.seat(seat).weight for seat in conference.agreeing)
     spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
+    backers = tuple(seat for seat in conference.speakers if seat in conference.agreeing)
+    actions = read_actions(extract_minutes_section(minutes, "actions"))
     return replace(
         decision,
         decision=SourcedClaim(text=agreed or minutes),
+        # How many points the minutes leave open.
         how=ByMinutes(open_points=len(split_points(disputed))),
-        backers_named=tuple(seat for seat in conference.speakers if seat in conference.agreeing),
         headline=headline,
-        actions=read_actions(extract_minutes_section(minutes, "actions")),
+        actions=actions,
         backers=len(conference.agreeing),
+        backers_named=backers,
         backing=agreeing / spoken,
     )
 

@@ -208,9 +208,10 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
             leaders=_list_leaders(leading, decision),
         )
     has_vote = any(vote.position in _FOR for _, vote in votes)
+    how = _describe_measure(timeline, decision, has_vote=has_vote)
     return replace(
         decision,
-        how=_describe_measure(timeline, decision, has_vote=has_vote),
+        how=how,
         held_before=None if is_synthesis else _list_first_holders(swarm, outcome.numbers),
         reasons=tuple(SourcedClaim(text=vote.reason) for vote in backing if vote.reason),
         # The conditions of those who support what was decided (D-22).
@@ -254,7 +255,7 @@ def _list_leaders(leading: Sequence[LeadingAnswer], decision: Decision) -> tuple
 
 
 def _explain_no_result(timeline: SwarmTimeline, decision: Decision) -> How | None:
-    """Say why a run that is over found nothing; None while it goes on."""
+    """Say why a run that is over has no result; None while it goes on."""
     closed = timeline.closed
     if not isinstance(closed, facts.SwarmClosed):
         return None
