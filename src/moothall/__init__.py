@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from moothall.errors import BadAnswer, CallerError, MootError, WorldError
     from moothall.features.pipeline.files import build_pipeline_options, load_pipeline
     from moothall.reports.decision import Decision, Dissent, SourcedClaim
+    from moothall.reports.memo import build_memo
 else:
     # Loaded on first use: a program that imports one module of Moot does not import all of them.
     _PLACES = {
@@ -38,6 +39,7 @@ else:
         "TextDelta": "engine.context",
         "Topic": "domain.topic",
         "WorldError": "errors",
+        "build_memo": "reports.memo",
         "build_pipeline_options": "features.pipeline.files",
         "load_pipeline": "features.pipeline.files",
         "run_worker": "app.shared_runner",
@@ -75,6 +77,7 @@ __all__ = [
     "TextDelta",
     "Topic",
     "WorldError",
+    "build_memo",
     "build_pipeline_options",
     "hold",
     "load_pipeline",

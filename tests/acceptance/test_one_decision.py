@@ -19,6 +19,7 @@ from tests.support.model_provider import ModelProvider
 from moothall import Moot
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.memory.facts import DecisionRecorded
+from moothall.reports.memo import encode_with_memo
 from moothall.reports.wording import format_percent
 
 PAGE_FIELDS: Final = ("sessionId", "topic", "status", "parked", "choice", "strength")
@@ -40,7 +41,7 @@ def decide(server: Server) -> str:
 
 async def load_from_library(environ: Mapping[str, str], session: str) -> dict[str, Any]:
     async with Moot(environ=environ) as moot:
-        return (await moot.decision(session)).to_json()
+        return encode_with_memo(await moot.decision(session))
 
 
 async def call_tool(server: Server, session: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from tests.support.memos import (
     list_forbidden_words,
 )
 
+import moothall
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.session_state import LostSeat
 from moothall.domain.topic import Frame
@@ -1078,3 +1079,8 @@ def test_what_does_not_fit_is_left_out_in_the_written_order() -> None:
     assert slots[0] == "result"
     assert {"caution", "next", "against"} <= set(slots)
     assert count_terminal_lines(memo) <= 12
+
+
+def test_a_program_builds_the_memo_of_a_decision_by_a_public_name() -> None:
+    """T-1: the library has the memo that every other door gives."""
+    assert moothall.build_memo is build_memo
