@@ -15,7 +15,6 @@ from moothall.domain.groups import (
     Groups,
     JudgedPair,
     PairVerdict,
-    add_agreed,
     add_judged,
     add_owned,
 )
@@ -102,14 +101,6 @@ def test_without_any_verdict_equal_words_are_one_answer(one: str, other: str) ->
     is_equal = normalize_label(one) == normalize_label(other) != ""
     assert NO_GROUPS.is_same(one, other) is is_equal
     assert NO_GROUPS.name(one) == one
-
-
-def test_an_author_may_say_what_its_answer_is() -> None:
-    """Q-3: `agreesWith` joins without a judge, after the owner and before the judge."""
-    said = add_agreed(NO_GROUPS, [("two steps", "in two steps")], ())
-    assert said.is_same("Two steps.", "in two steps")
-    apart = JudgedPair(one="two steps", other="in two steps", first="opposite", second="opposite")
-    assert not add_owned(said, [apart], ()).is_same("two steps", "in two steps")
 
 
 def test_a_group_is_named_by_one_of_its_members_and_words_stay_as_they_were_said() -> None:

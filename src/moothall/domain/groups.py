@@ -1,10 +1,10 @@
 """Groups of answers: which words name one answer, so that answers are counted and not spellings (Q-3).
 
-Two texts are one where they are equal after folding, where their own author says so (`agreesWith`), where a judge calls them the
-same in both orders of the pair, or where the owner joins them. Chains are followed. What excludes each other is never joined: two
-listed answers, what the owner parted, and what the judge calls opposite in both orders. The owner's word comes first, then the
-author's, then the judge's. The order in which anything arrives decides nothing: of two links that exclude each other, the one on
-which the other verdicts agree more is followed, and of equals the first by the alphabet.
+Two texts are one where they are equal after folding, where a judge calls them the same in both orders of the pair, or where the
+owner joins them. Chains are followed. What excludes each other is never joined: two listed answers, what the owner parted, and
+what the judge calls opposite in both orders. The owner's word comes before the judge's. The order in which anything arrives
+decides nothing: of two links that exclude each other, the one on which the other verdicts agree more is followed, and of equals
+the first by the alphabet.
 
 The words stay as they were said (M-16): a group is for counting, and its name is that of one of its members.
 """
@@ -48,7 +48,9 @@ class JudgedPair:
         """What both orders say; None where they differ, or where one of them has no verdict."""
         if self.first == "different" or self.second == "different":
             return "different"
-        return self.first if self.first == self.second else None
+        if self.first == self.second:
+            return self.first
+        return None
 
     @property
     def key(self) -> Pair:
@@ -87,8 +89,6 @@ class Groups:
     """What the judge says of each pair of folded texts."""
     owned: Mapping[Pair, JudgedPair] = field(default_factory=dict)
     """What the owner says of a pair, the last word on it."""
-    agreed: frozenset[Pair] = frozenset()
-    """Texts whose author says that they say the same as another one."""
     listed: frozenset[str] = frozenset()
     """The answers that the question lists: never joined with each other."""
     heads: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -144,7 +144,7 @@ def add_judged(groups: Groups, pairs: Iterable[JudgedPair], listed: Iterable[str
             judged.pop(pair.key, None)
             judged[pair.key] = pair
     newest = dict([*judged.items()][-MAX_PAIRS:])
-    return _build_groups(newest, groups.owned, groups.agreed, listed)
+    return _build_groups(newest, groups.owned, listed)
 
 
 def add_owned(groups: Groups, pairs: Iterable[JudgedPair], listed: Iterable[str]) -> Groups:
@@ -154,46 +154,26 @@ def add_owned(groups: Groups, pairs: Iterable[JudgedPair], listed: Iterable[str]
         if pair.key[0] and pair.key[0] != pair.key[1]:
             owned.pop(pair.key, None)
             owned[pair.key] = pair
-    return _build_groups(groups.judged, owned, groups.agreed, listed)
-
-
-def add_agreed(groups: Groups, pairs: Iterable[Pair], listed: Iterable[str]) -> Groups:
-    """Return the groups after authors have said which other answer theirs is, each pair in their own words."""
-    agreed: set[Pair] = set(groups.agreed)
-    words = dict(groups.words)
-    for one, other in pairs:
-        folded = order_pair(normalize_label(one), normalize_label(other))
-        if folded[0] and folded[0] != folded[1]:
-            agreed.add(folded)
-            words.setdefault(normalize_label(one), one)
-            words.setdefault(normalize_label(other), other)
-    return _build_groups(groups.judged, groups.owned, frozenset(agreed), listed, words)
+    return _build_groups(groups.judged, owned, listed)
 
 
 def _build_groups(
     judged: Mapping[Pair, JudgedPair],
     owned: Mapping[Pair, JudgedPair],
-    agreed: frozenset[Pair],
     listed: Iterable[str],
-    said: Mapping[str, str] | None = None,
 ) -> Groups:
     options = frozenset(normalize_label(option) for option in listed)
     words = _collect_words((*judged.values(), *owned.values()))
-    # What an author says of its own answer has no pair.
-    for folded, text in (said or {}).items():
-        words.setdefault(folded, text)
     verdicts = {key: pair.verdict for key, pair in judged.items()}
     mine = {key: pair.verdict for key, pair in owned.items()}
     parts = _Parts(words, mine, options)
     # The owner comes before the judge's exclusions: its word makes them void.
     parts.join(sorted(key for key, verdict in mine.items() if verdict == "same"))
     parts.exclude(key for key, verdict in verdicts.items() if verdict == "opposite")
-    parts.join(sorted(agreed))
     parts.join(_rank_links(verdicts))
     return Groups(
         judged=judged,
         owned=owned,
-        agreed=agreed,
         listed=options,
         heads=parts.name_heads(),
         words=words,
