@@ -444,6 +444,9 @@ def test_what_a_tool_returned_can_be_quoted(tmp_path: Path) -> None:
 
     def step(request: Request) -> Step:
         said = act((("dictionary__lookup", '{"word": "w0"}'),))(request)
+        if "intent_to_speak" in json.dumps(request.body.get("response_format", {})):
+            bid = {"reason": "It is wrong.", "reaction_score": 0.9, "intent_to_speak": True}
+            return StubReply(text=json.dumps(bid))
         is_speech = (
             isinstance(said, StubReply)
             and not said.calls

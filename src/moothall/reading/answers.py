@@ -258,8 +258,6 @@ def _parse(
         if not is_strict and form.silence and _says_pass(schema, raw):
             raise BadAnswer("a pass")
         if text is not None:
-            # Words of which a list is made would cost that item alone; an apology is all that was said.
-            check_refusal(text, form.asides)
             if issubclass(form.shape, FromText):
                 value = _read_text(form, text, parser)
             else:

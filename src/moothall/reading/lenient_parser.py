@@ -31,7 +31,12 @@ from moothall.reading.json_text import (
     find_wrapped,
     list_owners,
 )
-from moothall.reading.non_answers import ItemGuard, check_beside, list_allowed_words
+from moothall.reading.non_answers import (
+    ItemGuard,
+    check_beside,
+    check_refusal,
+    list_allowed_words,
+)
 from moothall.reading.schemas import OPEN_LIST
 from moothall.reading.stated import PositionRead, is_label_name, is_sentence
 
@@ -99,6 +104,8 @@ class LenientParser:
             return self.normalize(fields)
         if self.is_strict or "{" in text[:20]:
             raise BadAnswer(_NO_OBJECT)
+        # Of words a list is made whose bad items cost themselves alone; an apology is all that was said.
+        check_refusal(text)
         schema = _choose_branch(self.schema, None)
         said = self._split_words(schema, text)
         self._notes.add("words", "")
