@@ -274,7 +274,9 @@ def test_a_swarm_of_models_looks_things_up_with_a_program(
                     "Fast?", protocol="swarm", seats=seats, seed=1, settings=settings, check=False
                 )
                 board = (await moot.load_timeline(decision.session)).state.board
-            assert {finding.search_attempted for finding in board.findings} == {not is_found}
+            # Where it was looked up there is nothing to say; where that failed, every finding says so.
+            marks = {finding.search_attempted for finding in board.findings}
+            assert marks == {None if is_found else True}
             assert (
                 any("| the web on edge caches" in request.text for request in stub.asked)
                 == is_found
