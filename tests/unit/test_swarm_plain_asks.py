@@ -14,6 +14,7 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import MARKS
 from moothall.domain.topic import Topic
+from moothall.errors import UnclearChoice
 from moothall.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement, Synthesis
 from moothall.protocols.swarm.facts import OperationsProcessed, Reported, SwarmCompleted
 from moothall.protocols.swarm.plugin import SWARM
@@ -21,6 +22,7 @@ from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.files import render_agent_report, render_operation_log
 from moothall.protocols.swarm.state import Swarm
 from moothall.reading.answers import read_answer
+from moothall.reading.ask_back import Meant, build_small_ask
 from moothall.reading.schemas import build_request_schema, build_user_prompt
 from moothall_testkit.prompt_size import count_tokens
 
@@ -499,3 +501,17 @@ def test_agents_from_outside_get_the_messages_of_the_source() -> None:
     assert all('"type": "round_start"' in brief.own for brief in briefs)
     assert all("70 %" in brief.shared for brief in briefs)
     assert all("operations" in (brief.schema or {})["properties"] for brief in briefs)
+
+
+def test_a_small_question_to_an_explorer_is_read_by_its_own_form() -> None:
+    """Q-6: what an explorer may send beside its findings says nothing of how the small question is read."""
+    seats = PlainSeats()
+    play(seats, max_rounds=1)
+    brief = next(brief for ask, brief, _ in seats.briefs if ask.kind == "explore")
+    assert brief.reads is not None
+    unclear = UnclearChoice(
+        "unclear", field="choice", choices=("Redis", "Postgres"), words="either would do"
+    )
+    small = build_small_ask(brief, unclear)
+    read = read_answer(small, '{"words": "either would do", "meant": "Postgres"}')
+    assert read.said == Meant(words="either would do", meant="Postgres")

@@ -205,6 +205,7 @@ def _build_query_brief(brief: Brief) -> Brief:
     plain = replace(
         brief,
         schema=None,
+        reads=None,
         fills={},
         hints={},
         normalize=keep_answer,

@@ -75,6 +75,7 @@ def _strip_brief(brief: Brief) -> Brief:
     """Return a brief without what is asked in it, and without the rules by which that is read."""
     unruled = replace(
         brief,
+        reads=None,
         fault=no_fault,
         person=None,
         fills={},
