@@ -250,9 +250,7 @@ def test_a_later_run_of_a_parked_session_goes_on_in_the_conversation_of_the_agen
 ) -> None:
     """A-1: by another process of Moot's; an agent that stores nothing begins anew, and nothing is noted of it."""
     table, bob = AgentTable(tmp_path, "good", more=("--stores",) if stores else ()), AwaySeat()
-    table.write_recipe(
-        {f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
-    )
+    table.write_recipe({field: SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."})
 
     async def work() -> Any:
         environ = {**os.environ, "MOOT_HOME": str(tmp_path / "home")}
@@ -284,7 +282,7 @@ def test_a_session_killed_while_its_agents_answer_goes_on_in_their_conversations
         AgentTable(tmp_path, "deaf", at=2, more=("--stores",)),
         Cli(tmp_path / "home", tmp_path),
     )
-    said = {f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
+    said = {field: SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
     seat = f"acp:{table.write_recipe(said)}"
     with cli.start(
         "run",
@@ -467,9 +465,7 @@ def test_a_session_goes_on_without_an_agent_that_misbehaves(
     # It floods every time it is asked: the limit itself is reached once, in the test of one answer.
     monkeypatch.setattr(acp_process, "MAX_MESSAGES", 500)
     table = AgentTable(tmp_path, behaviour)
-    table.write_recipe(
-        {f'"{field}"': SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."}
-    )
+    table.write_recipe({field: SAID[kind] for kind, field in FIELDS.items()} | {"": "Ship it."})
 
     async def work() -> tuple[Any, set[tuple[str, str]]]:
         async with Moot(environ={**os.environ, "MOOT_HOME": str(tmp_path / "home")}) as moot:

@@ -104,7 +104,7 @@ def test_a_meeting_keeps_the_blind_choices_that_are_choices(tmp_path: Path) -> N
     assert (case.choice, case.decision.choice) == ("PostgreSQL", "PostgreSQL")
     assert {name: case.first[name] for name in ("ada", "bob", "dee", "eve", "fay")} == {
         "ada": "PostgreSQL",
-        "bob": "postgreSQL.",
+        "bob": "PostgreSQL",
         "dee": "",
         "eve": "SQLite",
         "fay": "",
@@ -203,7 +203,7 @@ def test_a_swarm_keeps_the_choices_of_its_first_round(tmp_path: Path, mode: str)
     )
     assert case.decision.choice == "PostgreSQL", case.decision
     assert "[CHOICE]" not in (case.decision.decision.text if case.decision.decision else "")
-    assert case.first == {"TanWei": "SQLite", "SuYuan": "POSTGRESQL", "DongCha": ""}
+    assert case.first == {"TanWei": "SQLite", "SuYuan": "PostgreSQL", "DongCha": ""}
     assert case.count() == (Share(right=1, of=1), Share(right=0.5, of=1), 1, 0)
 
 
@@ -218,7 +218,7 @@ def speaker(choice: str, minutes: str = "") -> Says:
     [
         ("[CHOICE] PostgreSQL", "PostgreSQL"),
         ("**[选择]：PostgreSQL**", "PostgreSQL"),
-        ("- [Choice: postgresql.]", "postgresql."),
+        ("- [Choice: postgresql.]", "PostgreSQL"),
         (f"[CHOICE] {ESSAY}", ""),
         ("[CHOICE]", ""),
         ("My choice: PostgreSQL", ""),
