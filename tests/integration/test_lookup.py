@@ -242,7 +242,7 @@ def program(folder: Path, code: str) -> str:
 
 
 def searching_mind(request: Request) -> StubReply:
-    if '{"queries"' in request.text:
+    if "object: queries" in request.text:
         return StubReply(text='{"queries": ["edge caches"]}')
     return mind(request)
 
