@@ -4,38 +4,39 @@ It prints JSON lines like the agents that it stands for, and writes each prompt 
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
-PERSONA = {
+ASKED = "Answer with one JSON object: "
+PASS = {"type": "pass"}
+CHALLENGE = {
+    "type": "challenge",
+    "text": "The agent has a doubt.",
+    "refers_to": 2,
+    "confidence": 0.6,
+}
+PROPOSAL = {"text": "The agent proposes.", "choice": "yes", "confidence": 0.7}
+ANSWERS = {
     "reaction_score": {"reaction_score": 0.9, "intent_to_speak": True, "reason": "I have run it."},
     "verdict": {"verdict": "support", "confidence": 0.8, "position": "The agent stays for it."},
     "decision": {"decision": {"text": "The agent concludes.", "entries": [1]}, "confidence": 0.8},
+    "headline": PASS,
+    "type": CHALLENGE,
+    "condition": {"position": "support", "confidence": 0.8},
     "position": {"position": "The agent is for it.", "confidence": 0.7},
+    "evidence": PROPOSAL,
 }
-COUNCIL = {
-    '"synthesize"': {"type": "pass"},
-    '"challenge"': {
-        "type": "challenge",
-        "text": "The agent has a doubt.",
-        "refers_to": 2,
-        "confidence": 0.6,
-    },
-    '"conditional_support"': {"position": "support", "confidence": 0.8},
-}
-PROPOSAL = {"text": "The agent proposes.", "choice": "yes", "confidence": 0.7}
+"""The answer to a request by a field that it asks for. Of several, the first counts: a vote has a "position" too."""
 
 
 def answer(prompt: str) -> str:
-    """What the last line of the prompt, the fields of the answer with their values, asks for; words where there is none."""
+    """What the last line of the prompt, the fields of the answer, asks for; words where there is none."""
     last = prompt.splitlines()[-1]
-    if not last.startswith("{"):
+    if not last.startswith(ASKED):
         return "The agent has run it, and it works."
-    asked = {f'"{name}":': said for name, said in PERSONA.items()}
-    # The vote of a debate has a "position" too, so that what only a debate asks for is looked for first.
-    return json.dumps(
-        next((said for part, said in (*COUNCIL.items(), *asked.items()) if part in last), PROPOSAL)
-    )
+    fields = re.findall(r"\w+", last.removeprefix(ASKED))
+    return json.dumps(next(said for field, said in ANSWERS.items() if field in fields))
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ Writes down the processes that it consists of.
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -19,9 +20,9 @@ SENSIBLE = {
 
 def main() -> None:
     prompt = sys.stdin.buffer.read().decode()
-    last, hangs_at = prompt.splitlines()[-1], sys.argv[1]
-    if hangs_at != "any" and f'"{hangs_at}":' not in last:
-        print(json.dumps(next(said for name, said in SENSIBLE.items() if f'"{name}":' in last)))
+    fields, hangs_at = re.findall(r"\w+", prompt.splitlines()[-1]), sys.argv[1]
+    if hangs_at != "any" and hangs_at not in fields:
+        print(json.dumps(next(said for name, said in SENSIBLE.items() if name in fields)))
         return
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     child = os.fork()
