@@ -169,7 +169,9 @@ def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_wh
     assert (found["status"], found["endedBy"], found["author"]) == ("concluded", "voted", "ada")
     assert (found["consensusType"], found["choice"]) == ("contested", "sqlite")
     assert (found["voters"], round(found["effective"], 2)) == (3, 1.0)
-    assert found["openChallenges"] == [{"text": "SQLite has one writer.", "entries": [5]}]
+    assert found["openChallenges"] == [
+        {"text": "SQLite has one writer.", "entries": [5], "seat": "ada"}
+    ]
     assert found["overturned"] is True
     assert [
         (each["seat"], each["choiceBefore"], each["verdict"], each.get("movedBy"))

@@ -114,8 +114,13 @@ def check_whole(server: Server, crowd: Crowd) -> None:
         f"{seat} {phase}": number for (seat, phase), number in crowd.acknowledged.items()
     }
     read = server.local.read(session, limit=1000)
+    listed = [line["id"] for line in read["contributions"]]
+    page = read
+    while page.get("nextSince") is not None:
+        page = server.local.read(session, limit=1000, since=page["nextSince"])
+        listed += [line["id"] for line in page["contributions"]]
     lines = len(said) - list(expected.values()).count("pass")
-    assert sorted(line["id"] for line in read["contributions"]) == list(range(2, 2 + lines))
+    assert sorted(listed) == list(range(2, 2 + lines))
     result = read["result"]
     votes = {seat: vote["position"] for seat, vote in result["participantVotes"].items()}
     assert votes == {seat: words_of(seat, "vote")["position"] for seat in crowd.seats}

@@ -19,7 +19,7 @@ def change_answer(kind: str, request: Request) -> Step | None:
         return Drop()
     return (
         Fail(status=400, message="this model is retired")
-        if "Your seat: lost" in request.text
+        if "You are lost." in request.text
         else None
     )
 
