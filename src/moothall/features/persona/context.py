@@ -133,6 +133,12 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
     decision = asdict(build_decision(timeline))
     if isinstance(timeline.closed, SessionCancelled):
         return {"ended_by": "cancelled", "reason": timeline.closed.reason}
+    claims = [*decision["reasons"], *decision["open_questions"], *decision["open_challenges"]]
+    if decision["decision"] is not None:
+        claims.append(decision["decision"])
+    for claim in claims:
+        # The form of the source: a claim of a conclusion is its text and its entries, and is its author's.
+        del claim["seat"]
     return {key: value for key, value in decision.items() if key not in _NOT_CONCLUDED}
 
 
