@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_ID = re.compile(r"\b[PRDCSMWNEAGL]-[0-9]+\b")
+_ID = re.compile(r"\b[PRDCSMWNEAGLQT]-[0-9]+\b")
 _LINE = re.compile(
-    r"^- \*\*(?P<id>[PRDCSMWNEAGL]-[0-9]+)\*\* (?P<planned>\(planned\) )?", re.MULTILINE
+    r"^- \*\*(?P<id>[PRDCSMWNEAGLQT]-[0-9]+)\*\* (?P<planned>\(planned\) )?", re.MULTILINE
 )
 
 
@@ -36,6 +36,6 @@ def test_an_id_is_defined_once_as_built_and_once_as_planned_at_most() -> None:
 
 def test_no_area_has_a_gap_in_its_numbers() -> None:
     defined = {*listed(planned=False), *listed(planned=True)}
-    for area in "PRDCSMWNEAGL":
+    for area in "PRDCSMWNEAGLQT":
         numbers = sorted(int(each.partition("-")[2]) for each in defined if each.startswith(area))
         assert numbers == list(range(1, len(numbers) + 1)), area
