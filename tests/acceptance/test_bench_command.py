@@ -38,8 +38,7 @@ def answer_by_skill(kind: str, request: Request) -> Step | None:
     """`skilled` is wrong in every tenth question and says .9; `guessing` always says red, as sure; both vote for anything."""
     if kind != "propose":
         return None
-    text = json.dumps(request.body)
-    number = int(text.split("Question ")[1].split(":")[0])
+    number = int(request.text.partition("> Question ")[2].partition(":")[0])
     model = str(request.body["model"])
     right = find_answer(number)
     wrong = "red" if right == "blue" else "blue"
