@@ -718,6 +718,7 @@ def test_a_program_gets_the_decision_in_the_shape_that_it_asks_for(server: Serve
         shown["strength"],
         "Which day?",
     )
+    assert told["memo"] == shown["memo"]
 
 
 def test_a_tool_that_takes_a_decision_is_called_with_it(server: Server) -> None:

@@ -122,6 +122,8 @@ def test_every_protocol_gates_and_gives_the_published_shape(cli: Cli) -> None:
     cli("show", pipeline["sessionId"], "--require", "rejected", code=6)
     cancelled = {**cli.json("show", pipeline["sessionId"]), "status": "?"}
     assert [error.json_path for error in validator.iter_errors(cancelled)] == ["$.status"]
+    garbled = {**pipeline, "memo": {**pipeline["memo"], "lines": "all"}}
+    assert [error.json_path for error in validator.iter_errors(garbled)] == ["$.memo.lines"]
 
 
 DECIDING = {

@@ -18,8 +18,10 @@ from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
 from moothall.memory.track_records import Lineage
 from moothall.ports.plugin import CastVote
 from moothall.reports.decision import Decision
+from moothall.reports.memo import encode_with_memo
 from moothall.surfaces.api.deliberation import build_session_standing
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey
+from moothall.surfaces.api.memo_shape import MemoOut
 from moothall.surfaces.api.memory import (
     DecisionHitOut,
     DecisionOut,
@@ -187,9 +189,12 @@ _JSON_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 @cache
 def build_decision_schema() -> dict[str, Any]:
-    """Return the schema of what `Decision.to_json` gives: `moot show --json`, the library's `to_json`, the chat endpoint."""
+    """Return the schema of a decision: `moot show --json` and the chat endpoint give it with its memo, `to_json` without."""
     shape = build_output_schema(Decision)
+    memo = build_output_schema(MemoOut)
+    parts = {**memo.pop("$defs"), **shape["$defs"]}
     fields = {
+        "memo": memo,
         **shape["properties"],
         "decision": {
             "type": ["string", "null"],
@@ -220,7 +225,7 @@ def build_decision_schema() -> dict[str, Any]:
         **head,
         "properties": fields,
         "required": always,
-        "$defs": {name: _relax(each) for name, each in shape["$defs"].items()},
+        "$defs": {name: _relax(each) for name, each in parts.items()},
     }
 
 
@@ -252,7 +257,7 @@ class AnswerShape:
 
     def render(self, decision: Decision) -> str | None:
         """Return the decision as JSON text; None where it does not fit the client's schema."""
-        given = decision.to_json()
+        given = encode_with_memo(decision)
         if self.wanted is None:
             return dump_json(given)
         chosen = {}
