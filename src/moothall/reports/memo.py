@@ -13,7 +13,6 @@ from typing import Any, Final, Literal, get_args
 from moothall.domain.facts import Language
 from moothall.domain.replace import dataclass
 from moothall.locale.catalogues import MEMO, MemoText
-from moothall.reports import blocks
 from moothall.reports.decision import Decision
 from moothall.reports.how import Standing
 from moothall.reports.memo_cautions import Reservation, choose_caution, list_cautions
@@ -341,14 +340,6 @@ def _fit(parts: _Parts) -> _Parts:
         while reduce is _shorten_body and parts.body and not parts.is_fitting():
             parts = reduce(parts)
     return parts
-
-
-_TONES: Final[dict[Slot, blocks.Tone]] = {"result": "strong", "caution": "warn"}
-
-
-def build_memo_blocks(memo: Memo) -> tuple[blocks.Line, ...]:
-    """Return a memo as the first blocks of a report."""
-    return tuple(blocks.Line(line.text, _TONES.get(line.slot, "plain")) for line in memo.all_lines)
 
 
 def encode_with_memo(decision: Decision) -> dict[str, Any]:
