@@ -40,6 +40,7 @@ from moothall.plugins import (
     resolve_home,
     shorten_text,
 )
+from moothall.reports.memo import Memo, build_memo, summarize_decision
 from moothall.reports.wording import explain_outage
 
 if TYPE_CHECKING:
@@ -230,20 +231,16 @@ class NoticeService:
                 return [build("parked", words.parked, of=reason)]
             case Closed() if not isinstance(fact, SessionImported):
                 result = await self._moot.decision(session)
-                if result.decision is None:
-                    return [build("decided", words.undecided, status=result.status)]
-                if opened.subject.again_of:
+                told = " ".join(list_notice_lines(build_memo(result, result.language)))
+                if opened.subject.again_of and result.decision is not None:
                     # A question that is asked on a schedule: only another answer is news.
                     former = await self._moot.decision(opened.subject.again_of)
                     if not has_changed(former, result):
                         return []
-                    change = words.change.format(
-                        before=former.short_choice or "–", after=result.decision.text
-                    )
+                    before = summarize_decision(former).what
+                    change = words.change.format(before=before, after=told)
                     return [build("changed", words.changed, status=result.status, of=change)]
-                return [
-                    build("decided", words.decided, status=result.status, of=result.decision.text)
-                ]
+                return [build("decided", words.decided, status=result.status, of=told)]
             case _:
                 return []
 
@@ -335,6 +332,15 @@ class NoticeService:
             hook=self._hook.id, notice=notice.id, is_delivered=not failure, detail=failure
         )
         await self._register.append(lambda _: (fact,))
+
+
+def list_notice_lines(memo: Memo) -> list[str]:
+    """Return what a notice says of a session that is over: the result, what to mind of it, and the first thing to do."""
+    lines = [memo.result.text]
+    for slot in ("caution", "next"):
+        said = [line.text for line in memo.lines if line.slot == slot]
+        lines += said[:1]
+    return lines
 
 
 def _list_last_openings(settled: Iterable[NoticeId]) -> list[NoticeId]:

@@ -14,7 +14,6 @@ class NoticesText(Texts):
     decided: str
     changed: str
     change: str
-    undecided: str
     stand_ins: Mapping[str, str]
     obligation_due: str
     obligation_overdue: str
