@@ -48,8 +48,10 @@ def test_the_list_has_one_line_for_each_protocol(cli: Cli) -> None:
 
 
 def test_a_quiet_demo_prints_its_answer_alone(cli: Cli) -> None:
-    """L-2: `-q` is what it is in every command that holds a session."""
-    assert cli("demo", "debate", "--language", "en", "-q").out == "after the peak\n"
+    """L-2, T-1: `-q` is what it is in every command that holds a session; what to mind goes to standard error."""
+    done = cli("demo", "debate", "--language", "en", "-q")
+    assert done.out == "after the peak.\n"
+    assert done.err == "“not at all” had 3 of 4 too; their first answers broke the tie.\n"
 
 
 def test_a_pipe_gets_the_first_demo_at_once_and_lists_mark_it(cli: Cli) -> None:

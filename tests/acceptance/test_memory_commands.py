@@ -154,12 +154,16 @@ def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
 def test_decisions_are_listed_the_newest_first_and_by_what_they_are(
     cli: Cli, db: str, zh: str
 ) -> None:
-    """D-5, D-13, M-17: by category, outcome and participant, what an answer file said marked; as lines and as JSON."""
+    """D-5, D-13, M-9, M-17: how and what, what to mind; by category, outcome and participant; what an answer file said marked."""
     one = line(
-        "db", "(answer file) contested 0.27", "not reviewed", "Which database?", "disputed: sqlite"
+        "db",
+        "(answer file) 2 of 3 ! most began elsewhere",
+        "not reviewed",
+        "Which database?",
+        "sqlite.",
     )
     two = line(
-        "zh", "(answer file) contested 0.17", "not reviewed", "我们该扩张吗？", "disputed: 试点"
+        "zh", "(answer file) 3 人一致 ! 同一模型", "not reviewed", "我们该扩张吗？", "试点。"
     )
     assert re.fullmatch(two + one, cli("decisions").out)
     assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
@@ -203,10 +207,13 @@ def test_a_search_tells_the_decision_and_the_place(library: Cli) -> None:
     """D-5: narrowed by category, and nothing for what nobody said."""
     told = library("decisions", "search", "试点").out.splitlines(keepends=True)
     assert re.fullmatch(
-        r"zh  \(answer file\) not reviewed  我们该扩张吗？  → disputed: .*试点.*\n", told[0]
+        r"zh  \(answer file\) 3 人一致 ! 同一模型  not reviewed  我们该扩张吗？  → 试点。\n",
+        told[0],
     )
     assert told[1].startswith("    ")
     assert "试点" in told[1]
+    (hit,) = library.json("decisions", "search", "试点")["decisions"]
+    assert {hit["snippet"][first:end] for first, end in hit["marks"]} == {"试点"}
     assert (
         library.json("decisions", "search", "试点", "--category", "data stores")["decisions"] == []
     )
@@ -231,18 +238,23 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     told = cli("decisions", "show", "db").out.splitlines(keepends=True)
     assert re.fullmatch(
         line(
-            "db", "(answer file) contested 0.27", "failure", "Which database?", "disputed: sqlite"
+            "db",
+            "(answer file) 2 of 3 ! most began elsewhere",
+            "failure",
+            "Which database?",
+            "sqlite.",
         ),
         told[0],
     )
-    assert told[1:6] == [
+    assert told[1:7] == [
         "  Begin with SQLite, move when a second writer comes.\n",
+        "  chance that it is right: 0.27\n",
         "  ada [ada]: support (0.80) first: postgres\n",
         "  bob [bob]: support (0.90) first: sqlite\n",
         "  cem [cem]: oppose (0.60) first: postgres\n",
         "  dissent: It will hurt.\n",
     ]
-    assert re.fullmatch(r"  \d{4}-\d\d-\d\d failure: locked up at noon\n", told[6])
+    assert re.fullmatch(r"  \d{4}-\d\d-\d\d failure: locked up at noon\n", told[7])
     found = cli.json("decisions", "show", "db")
     assert (found["head"], found["outcome"]) == (cli.json("verify", "db")["head"], "failure")
     assert [(each["outcome"], each["choice"], each["by"]) for each in found["reviews"]] == [
@@ -343,7 +355,7 @@ def test_what_one_decided_alone_is_listed_and_reviewed_as_well(cli: Cli) -> None
 
     held(work())
     assert re.fullmatch(
-        line("alone.1", "alone 0.80", "not reviewed", "Which colour?", "weak: Blue."),
+        line("alone.1", "alone", "not reviewed", "Which colour?", "Blue."),
         cli("decisions").out,
     )
     assert cli.json("decisions", "review", "alone.1", "failure")["protocol"] == "alone"
@@ -419,8 +431,8 @@ def test_what_nobody_decided_is_no_decision_at_any_door(cli: Cli, tmp_path: Path
     demo = cli.json("demo", "debate", "--fast")["sessionId"]
     lines = cli("list").out.splitlines()
     assert [line.split("\t")[:3] for line in lines] == [
-        ["quiet", "debate (script)", "undecided"],
         [demo, "debate (demo)", "decided"],
+        ["quiet", "debate (script)", "undecided"],
     ]
     listed = cli.json("list")["sessions"]
     assert {each["sessionId"]: each["standIn"] for each in listed} == {

@@ -75,6 +75,8 @@ def test_a_receiver_that_fails_in_every_way_gets_each_notice_once_and_in_order(
             assert len({each["id"] for each in notices}) == 4
             assert "轮到你发言了" in notices[0]["text"]
             assert notices[0]["link"] == f"http://moot.example/seat/{session}/{notices[0]['seat']}"
+            memo = server.local("moot.getSession", sessionId=session)["memo"]
+            assert f"“要在周五发布吗？”——{memo['result']} http" in notices[3]["text"]
             until(lambda: [row["delivered"] for row in cli.json("notify", "list")] == [4])
             everything = receiver.log.read_text()
             assert cli.key not in everything

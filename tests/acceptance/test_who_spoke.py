@@ -72,7 +72,7 @@ def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_a
 def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(
     server: Server,
 ) -> None:
-    """M-9: the same word on JSON-RPC, in lists, in decision memory and in the terminal; running and cancelled are told apart."""
+    """M-9, T-1: the same words on JSON-RPC, in lists, in decision memory and in the terminal; running and cancelled are told apart."""
     local, cli = server.local, server.cli
     session, other, gone = (
         local.held(topic="Which architecture?"),
@@ -103,10 +103,23 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(
     )
     assert kept["strength"] == "weak"
     lines = {line.split("\t")[0]: line.split("\t") for line in cli("list").out.splitlines()}
-    assert lines[session][2:3] + lines[session][5:] == ["decided", "weak", result["choice"]]
+    assert lines[session][2:3] + lines[session][5:] == [
+        "decided",
+        "all 3 ! objection open",
+        f"{result['choice']}.",
+    ]
     assert (lines[other][2], lines[gone][2]) == ("waiting", "cancelled")
+    assert lines[gone][5:] == ["–", "Cancelled before a decision."]
+    assert lines[other][6].startswith("Waiting for ")
+    memo = local("moot.getSession", sessionId=session)["memo"]
+    for each in (listed[session], kept):
+        assert (each["badge"], each["what"]) == (memo["badge"], memo["what"])
+        assert each["reservation"] == memo["reservations"][0]["short"]
+    assert (listed[other]["badge"], listed[gone]["badge"]) == ("waits", "cancelled")
     assert json.loads(cli("show", session, "--json").out)["strength"] == "weak"
-    assert f"→ weak: {result['choice']}" in cli("decisions").out
+    assert f"all 3 ! objection open  not reviewed  Which architecture?  → {memo['what']}" in (
+        cli("decisions").out
+    )
 
 
 def test_the_local_user_and_a_program_are_named(cli: Cli) -> None:

@@ -224,9 +224,10 @@ def test_a_question_from_a_pipe_is_held_and_quiet_prints_the_answer_alone(home: 
         given="Ship on Friday?\n",
     )
     assert (
-        result.output
+        result.stdout
         == "Ship on Friday at ten, behind a flag, with both of us on call until Saturday noon.\n"
     )
+    assert result.stderr.splitlines()[-1].startswith("One voice: ")
     assert '"topic": "Ship on Friday?"' in call("show", "piped", "--json").stdout
 
 
@@ -357,6 +358,9 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(
             entries=9,
             standing="decided",
             choice=choice,
+            what=choice,
+            badge=["2 of 3", "all 4"][number],
+            reservation=["close", ""][number],
             strength="fair",
             is_demo=number == 1,
             stand_in="demo" if number == 1 else "",
@@ -378,6 +382,8 @@ def test_a_list_shows_whole_ids_questions_and_decisions_in_any_width(
         "订单服务",
         "双十一",
         "(demo)",
+        "2 of 3 ! close",
+        "all 4",
     ):
         assert piece in shown
     assert len(shown.splitlines()) == (4 if width < 100 else 3)
@@ -424,6 +430,8 @@ def test_a_terminal_shows_the_last_sessions_and_says_how_many_more_there_are(
     )
     shown = call("list")
     assert [f"s{number} " in shown.stdout for number in (2, 3, 52)] == [False, True, True]
+    assert shown.stdout.index("s52 ") < shown.stdout.index("s51 ") < shown.stdout.index("s3 ")
+    assert call("list", "-n", "1").stdout.count("Which?") == 1
     assert shown.stderr.splitlines()[-1] == "3 more sessions: the same with --limit 0 shows all"
     assert "more sessions" not in call("list", "--limit", "0").stderr
     assert "s0 " in call("list", "--limit", "0").stdout

@@ -17,6 +17,7 @@ import moothall
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.domain.session_state import LostSeat
 from moothall.domain.topic import Frame
+from moothall.features.notices.delivery import list_notice_lines
 from moothall.reports.decision import (
     AnsweredInput,
     Decision,
@@ -40,7 +41,8 @@ from moothall.reports.how import (
     Standing,
     Undecided,
 )
-from moothall.reports.memo import build_memo
+from moothall.reports.memo import build_memo, summarize_decision
+from moothall.reports.memo_summary import join_badge
 from moothall.reports.sentences import (
     keep_first,
     keep_last,
@@ -858,6 +860,48 @@ def test_a_tie_says_what_broke_it() -> None:
     memo = build_memo(decision, "en")
     assert said in memo.text
     assert memo.full_badge == "2 of 3 ! tie broken"
+    summary = summarize_decision(decision)
+    assert summary == ("2 of 3", "Keep it.", "tie broken")
+    assert join_badge(summary.badge, summary.reservation) == memo.full_badge
+
+
+def test_a_list_says_why_nothing_was_decided_and_never_that_the_text_stands_below() -> None:
+    """T-1, T-2, M-9: a list has nothing below its line."""
+    undecided = fail(Undecided(reason="no_side"), None, None)
+    summary = summarize_decision(undecided)
+    assert summary == ("not decided", "Not decided: nobody took a side.", "")
+    long = decide(ByVotes(), FOR, FOR, decision=SourcedClaim(text="word " * 80 + "end."))
+    assert build_memo(long, "en").what == "the text stands below."
+    assert summarize_decision(long).what.startswith("word word ")
+    changes = ByReview(
+        outcome="changes", reviewers=3, readers=3, faults=2, place="a.py:1", claim="x"
+    )
+    reviewed = decide(changes, FOR, FOR, FOR, choice="request changes")
+    summary = summarize_decision(reviewed)
+    assert (summary.badge, summary.what) == ("2 to mend", build_memo(reviewed, "en").result.text)
+
+
+def test_a_notice_has_result_reservation_and_the_first_thing_to_do() -> None:
+    """T-1, G-2: nothing else of the memo."""
+    condition = Obligation(seat=CY, text="The disk is doubled.", due="2027-01-31")
+    decision = decide(
+        ByVotes(),
+        FOR,
+        FOR,
+        IF,
+        NO,
+        obligations=(condition, replace(condition, seat=ADA, text="It is tested.")),
+        dissent=(Dissent(seat=DEE, kind="oppose", text="It is too early."),),
+        minds=1,
+    )
+    memo = build_memo(decision, "en")
+    assert list_notice_lines(memo) == [
+        "Decided by 3 of 4, Dee against: Keep it.",
+        "All of them are the same model: they make the same mistakes.",
+        "Cy's condition (by 31 January 2027, open): The disk is doubled.",
+    ]
+    bare = build_memo(decide(ByVotes(), FOR, FOR, FOR, minds=3), "zh")
+    assert list_notice_lines(bare) == ["3 人一致同意：Keep it.", "无人附加条件。"]
 
 
 LONG = "The second step makes the monthly closing somebody's work, and nobody here offers it. "

@@ -1,5 +1,7 @@
 """D-13, D-16: decisions are found by what they say, in English and in Chinese; like topics are offered, others are not."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from moothall.memory.search import (
     SNIPPET,
     Document,
     SearchIndex,
+    build_hit,
     extract_query_terms,
     extract_terms,
     find_snippet,
@@ -129,6 +132,20 @@ def test_the_snippet_stands_round_the_best_place() -> None:
     assert piece.text.startswith("…")
     assert piece.text.endswith("…")
     assert len(piece.text) <= SNIPPET * 1.5
+
+
+def test_an_excerpt_marks_the_words_and_comes_from_what_was_decided_first() -> None:
+    """D-5: without a word of the query there is no excerpt; what was argued is quoted where it says more."""
+    terms = frozenset(extract_query_terms("queues ship 数据库"))
+    document = Document(
+        decision="d", topic="Which queue?", decided="Ship Redis.", text="ship wait wait ship"
+    )
+    hit = build_hit(document, 1.0, terms)
+    assert [hit.snippet[first:end] for first, end in hit.marks] == ["Ship"]
+    more = build_hit(replace(document, text="the queue ships 数据库"), 1.0, terms)
+    assert [more.snippet[first:end] for first, end in more.marks] == ["queue", "ships", "数据库"]
+    by_meaning = build_hit(replace(document, decided="", text=""), 0.4, frozenset({"zebra"}))
+    assert (by_meaning.snippet, by_meaning.marks) == ("", ())
 
 
 def test_a_chinese_snippet_stands_round_the_best_place() -> None:

@@ -132,10 +132,14 @@ export interface DecisionHit {
   decisionId: string;
   score: number;
   snippet: string;
+  marks: [number, number][];
   topic: string;
   decision?: string | null;
   choice: string;
   strength: string;
+  badge: string;
+  what: string;
+  reservation: string;
   standIn: "" | "demo" | "embedded" | "script";
   outcome?: "success" | "partial" | "failure" | "abandoned" | null;
 }
@@ -150,6 +154,9 @@ export interface Decision {
   decision?: string | null;
   choice: string;
   strength: string;
+  badge: string;
+  what: string;
+  reservation: string;
   confidence?: number | null;
   trackRecord?: TrackShare | null;
   consensusType: string;
@@ -178,6 +185,9 @@ export interface DecisionTrace {
   decision?: string | null;
   choice: string;
   strength: string;
+  badge: string;
+  what: string;
+  reservation: string;
   confidence?: number | null;
   trackRecord?: TrackShare | null;
   consensusType: string;
@@ -510,10 +520,14 @@ export interface SessionLine {
   choice: string;
   leading: string;
   strength: string;
+  badge: string;
+  what: string;
+  reservation: string;
   isImported: boolean;
   tags: string[];
   isAway: boolean;
   said: string;
+  saidMarks: [number, number][];
   saidEntry?: number | null;
 }
 export interface Sessions {

@@ -50,6 +50,35 @@ export async function copyText(text: string): Promise<boolean> {
 }
 
 const STRENGTH_TONES: Record<string, string> = { strong: "good", fair: "good", weak: "warn", disputed: "warn", overruled: "bad" };
+/** How a decision came about, and what to mind of it: plain, amber with a reservation, never green. */
+export function ResultBadge({ line }: { line: { badge: string; reservation: string } }) {
+  if (!line.badge) return null;
+  return (
+    <span class={`result-badge ${line.reservation ? "mind" : ""}`} dir="auto">
+      {line.badge}
+      {line.reservation && ` ! ${line.reservation}`}
+    </span>
+  );
+}
+
+/** An excerpt with the words marked that were searched for. */
+export function Marked({ text, marks }: { text: string; marks: number[][] }) {
+  const parts: ComponentChildren[] = [];
+  // Places are counted in characters, and a script counts some of them twice.
+  const letters = [...text];
+  let end = 0;
+  for (const [first = 0, behind = 0] of marks) {
+    parts.push(letters.slice(end, first).join(""), <mark key={first}>{letters.slice(first, behind).join("")}</mark>);
+    end = behind;
+  }
+  return (
+    <>
+      {parts}
+      {letters.slice(end).join("")}
+    </>
+  );
+}
+
 const STRENGTH_STEPS: Record<string, number> = { strong: 4, fair: 3, weak: 2, disputed: 2, overruled: 1 };
 
 /** How strong a decision is: a word, and as many of four steps. */

@@ -17,6 +17,7 @@ from moothall.memory.facts import DecisionRecorded, Member, RecordedNumber, Reco
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision, SeatPosition, SeatQuotations
+from moothall.reports.memo import summarize_decision
 from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.depth import ALONE, BLIND
 from moothall.scoring.estimates import fit_extremity
@@ -93,7 +94,14 @@ def build_decision_record(
         number=_record_number(decision),
         forecast=None if decision.forecast is None else decision.forecast.pooled,
     )
-    return replace(record, leading=one_line(decision.leading_note))
+    summary = summarize_decision(decision)
+    return replace(
+        record,
+        leading=one_line(decision.leading_note),
+        badge=summary.badge,
+        what=summary.what,
+        reservation=summary.reservation,
+    )
 
 
 def _record_number(decision: Decision) -> RecordedNumber | None:

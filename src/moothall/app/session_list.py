@@ -36,7 +36,10 @@ from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
+    from moothall.memory.facts import DecisionRecorded
     from moothall.memory.register import ArchivedSession, LabelBook, Register, SessionLabel
+    from moothall.memory.remembered_decision import RememberedDecision
+    from moothall.reports.memo_summary import MemoSummary
 
 
 async def search_topics(
@@ -69,7 +72,7 @@ Standing = (
     | Unreadable
 )
 
-FORM: Final = [5, VERSION]
+FORM: Final = [6, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
 MAX_CACHED_BYTES: Final = 64_000_000
 """What the lines may hold in memory, and the file of them: enough for some 50,000 sessions."""
@@ -107,6 +110,12 @@ class SessionLine:
     """Which answers an undecided session did not tell apart, in one sentence; empty where it does not say."""
     strength: str = ""
     """What the decision is worth: strong, fair, weak, disputed, overruled or none."""
+    badge: str = ""
+    """How the result came about, in a word or two, as its memo says it: `3 of 4`."""
+    what: str = ""
+    """What was decided, or why nothing is, in one sentence of its memo; empty while it runs."""
+    reservation: str = ""
+    """The short form of the first reservation of its memo; empty where there is none."""
     is_imported: bool = False
     """Whether it was held elsewhere, or begun there."""
     tags: tuple[str, ...] = ()
@@ -115,6 +124,8 @@ class SessionLine:
     """Whether it was put away: a list shows it to those who ask for it."""
     said: str = ""
     """Words that fit a query, where they were said in the session."""
+    said_marks: tuple[tuple[int, int], ...] = ()
+    """Where in them the words of the query stand: the first character of each, and the one behind it."""
     said_entry: int | None = None
     """The entry that holds them."""
 
@@ -124,8 +135,11 @@ class SessionLine:
         return encoded
 
 
-_NOT_STORED: Final = {"session", "opened_at", "last_at", "entries", "is_away", "said", "said_entry"}
-_STORED_FIELDS: Final = [each.name for each in fields(SessionLine) if each.name not in _NOT_STORED]
+_NOT_STORED: Final = {"session", "opened_at", "last_at", "entries", "is_away"}
+_OF_SEARCHES: Final = {"said", "said_marks", "said_entry"}
+_STORED_FIELDS: Final = [
+    each.name for each in fields(SessionLine) if each.name not in _NOT_STORED | _OF_SEARCHES
+]
 """What the file has of a line; the rest is in the records themselves, or in the register of labels."""
 
 
@@ -147,10 +161,9 @@ class _CachedLine(NamedTuple):
     @property
     def size(self) -> int:
         """About how many bytes it holds in memory."""
-        choice = ""
+        texts = [self.line.topic, self.line.parked, *self.line.tags]
         if self.outcome is not None:
-            choice = self.outcome.choice
-        texts = (self.line.topic, self.line.parked, choice, *self.line.tags)
+            texts += [self.outcome.choice, self.outcome.what, self.outcome.badge]
         return LINE_BYTES + sum(map(sys.getsizeof, texts))
 
 
@@ -326,9 +339,9 @@ class SessionList:
         version = fields[_LINE_LENGTH:]
         if version and version != _find_line_version(outcome.protocol):
             return None
-        line = replace(
-            outcome, standing="stopped", choice="", leading="", strength="", is_imported=False
-        )
+        line = replace(outcome, standing="stopped", is_imported=False)
+        line = replace(line, choice="", leading="", strength="")
+        line = replace(line, badge="", what="", reservation="")
         known = None
         if outcome.standing:
             known = outcome
@@ -422,19 +435,10 @@ class SessionList:
 
     async def _read_standing(self, line: SessionLine) -> SessionLine:
         try:
-            if line.status == "thinking":
-                is_waiting = (
-                    await self._resources.engine.load_snapshot(line.session)
-                ).session_state.is_waiting_outside
-                is_running = not is_waiting and await self._resources.is_running(line.session)
-                return replace(
-                    line,
-                    standing=describe_status(
-                        line.status, is_waiting=is_waiting, is_running=is_running
-                    ),
-                )
             if line.status == "concluded":
                 return await self._read_decided(line)
+            if line.status in {"thinking", "parked", "cancelled"}:
+                return await self._read_idle(line)
         # One that cannot be read must not hide the others.
         except LedgerNewer:
             return replace(line, standing="newer")
@@ -442,41 +446,69 @@ class SessionList:
             return replace(line, standing="damaged")
         return replace(line, standing=describe_status(line.status))
 
+    async def _read_idle(self, line: SessionLine) -> SessionLine:
+        """Return the line of a session that has no result: where it stands, and why if it does nothing now."""
+        # Imported here: few lists have one that is not known yet.
+        from moothall.reports.memo import build_memo
+        from moothall.reports.standing import build_idle_standing
+
+        snapshot = await self._resources.engine.load_snapshot(line.session)
+        state = snapshot.session_state
+        is_running = False
+        if line.status == "thinking" and not state.is_waiting_outside:
+            is_running = await self._resources.is_running(line.session)
+        word = describe_status(
+            line.status, is_waiting=state.is_waiting_outside, is_running=is_running
+        )
+        standing = build_idle_standing(line.session, state, line.parked)
+        if standing is None:
+            return replace(line, standing=word)
+        memo = build_memo(standing, state.opened.language)
+        return replace(line, standing=word, badge=memo.badge, what=memo.result.text)
+
     async def _read_decided(self, line: SessionLine) -> SessionLine:
         remembered = await self._resources.memory.get(line.session)
-        if remembered is not None and (
-            remembered.record.strength or remembered.record.text is None
-        ):
-            choice, decided = remembered.record.choice, remembered.record.text
-            leading = remembered.record.leading
-            strength = remembered.record.strength or "none"
-            stand_in = remembered.stand_in
-        else:
-            # Not remembered: imported, or ended by a process that died before it could.
-            from moothall.app.session_reader import read_session
+        if remembered is not None and remembered.record.badge:
+            return _add_record(line, remembered)
+        # Not remembered: imported, or ended by a process that died before it could.
+        from moothall.app.session_reader import read_session
+        from moothall.reports.memo import summarize_decision
 
-            plugin, timeline = await read_session(self._resources, line.session)
-            decision = plugin.decision(timeline)
-            choice, strength = decision.choice, decision.strength
-            leading = decision.leading_note
-            stand_in = timeline.session_state.stand_in
-            decided = None
-            if decision.decision is not None:
-                decided = decision.decision.text
-        from moothall.reports.decision import summarize_choice
-
-        standing = describe_status(line.status, is_decided=decided is not None)
-        what = ""
-        if decided is not None:
-            what = summarize_choice(choice, decided)
-        return replace(
+        plugin, timeline = await read_session(self._resources, line.session)
+        decision = plugin.decision(timeline)
+        summary = summarize_decision(decision)
+        is_decided = decision.decision is not None
+        line = replace(
             line,
-            standing=standing,
-            choice=what,
-            leading=leading,
-            strength=strength,
-            stand_in=stand_in,
+            standing=describe_status(line.status, is_decided=is_decided),
+            choice=decision.short_choice,
+            leading=decision.leading_note,
+            strength=decision.strength,
+            stand_in=timeline.session_state.stand_in,
         )
+        return _add_summary(line, summary)
+
+
+def _add_record(line: SessionLine, remembered: "RememberedDecision") -> SessionLine:
+    """Return the line of a session that ended with what memory has of it."""
+    from moothall.reports.decision import summarize_choice
+
+    record, choice = remembered.record, ""
+    if record.text is not None:
+        choice = summarize_choice(record.choice, record.text)
+    line = replace(
+        line,
+        standing=describe_status(line.status, is_decided=record.text is not None),
+        choice=choice,
+        leading=record.leading,
+        strength=record.strength,
+        stand_in=remembered.stand_in,
+    )
+    return _add_summary(line, record)
+
+
+def _add_summary(line: SessionLine, summary: "MemoSummary | DecisionRecorded") -> SessionLine:
+    return replace(line, badge=summary.badge, what=summary.what, reservation=summary.reservation)
 
 
 def describe_status(

@@ -126,6 +126,12 @@ class DecisionRecorded(Fact):
     """The chance by the blind forecasts that it happens, where the question was one; before it was drawn away from a half."""
     leading: Line = ""
     """Which answers the group did not tell apart, in one sentence, where it decided nothing."""
+    badge: Line = ""
+    """How the result came about, in a word or two: `3 of 4`; as in its memo."""
+    what: Line = ""
+    """What was decided, or why nothing was, in one sentence of its memo."""
+    reservation: Line = ""
+    """The short form of the first reservation of its memo; empty where there is none."""
 
 
 @add_kind(MEMORY_KINDS, "memory.import_noted")

@@ -208,6 +208,9 @@ class SearchHit:
     decision: str
     score: float
     snippet: str
+    """The excerpt; empty where nothing but the meaning fits."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Where in it the words of the query stand: the first character of each, and the one behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -428,11 +431,33 @@ def _rank_documents(
 
 
 def build_hit(document: Document, score: float, terms: Collection[str]) -> SearchHit:
-    """Build the hit of a document: its best excerpt for these terms."""
-    fields = [field for field in (document.text, document.decided, document.topic) if field]
+    """Build the hit of a document: its best excerpt for these terms, with the words marked."""
+    # Among places that say as much, what was decided comes before the question, and both before what was argued.
+    fields = [field for field in (document.decided, document.topic, document.text) if field]
     snippets = [find_snippet(field, terms) for field in fields]
-    best = max(snippets, key=lambda piece: piece.fits, default=Snippet(0, ""))
-    return SearchHit(decision=document.decision, score=score, snippet=best.text)
+    best = max(snippets, key=lambda piece: piece.fits, default=NO_SNIPPET)
+    if not best.fits:
+        best = NO_SNIPPET
+    return SearchHit(
+        decision=document.decision,
+        score=score,
+        snippet=best.text,
+        marks=find_marks(best.text, terms),
+    )
+
+
+def find_marks(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
+    """Return where in a text one of the terms stands, without overlaps."""
+    marks: list[tuple[int, int]] = []
+    for span in sorted(locate_terms(text), key=lambda span: span.start):
+        if span.term not in terms:
+            continue
+        if marks and span.start < marks[-1][1]:
+            first, end = marks.pop()
+            marks.append((first, max(end, span.end)))
+        else:
+            marks.append((span.start, span.end))
+    return tuple(marks)
 
 
 def _add_meaning(
@@ -451,6 +476,9 @@ class Snippet(NamedTuple):
 
     fits: int
     text: str
+
+
+NO_SNIPPET: Final = Snippet(0, "")
 
 
 def find_snippet(text: str, looked_for: Collection[str]) -> Snippet:

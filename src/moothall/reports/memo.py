@@ -14,7 +14,7 @@ from moothall.domain.facts import Language
 from moothall.domain.replace import dataclass
 from moothall.locale.catalogues import MEMO, MemoText
 from moothall.reports.decision import Decision
-from moothall.reports.how import Standing
+from moothall.reports.how import ByReview, Standing
 from moothall.reports.memo_cautions import Reservation, choose_caution, list_cautions
 from moothall.reports.memo_result import describe_outcome, describe_standing
 from moothall.reports.memo_slots import (
@@ -32,6 +32,7 @@ from moothall.reports.memo_slots import (
     list_next,
     list_would_take,
 )
+from moothall.reports.memo_summary import MemoSummary, join_badge
 from moothall.reports.memo_what import choose_what, get_limits
 from moothall.reports.sentences import count_lines, join_sentences
 
@@ -52,8 +53,6 @@ SLOTS: Final[tuple[Slot, ...]] = get_args(Slot)
 """The slots of a memo in the order in which they are shown."""
 MAX_LINES: Final = 12
 """So many lines of a terminal a memo has at most, wrapped at 80 columns."""
-BADGE_MARK: Final = " ! "
-"""Stands between a badge and the short form of a reservation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +72,8 @@ class Memo:
     """How the result came about in a word or two, for lists: `3 of 4`."""
     what: str
     """What was decided, as one sentence; empty where nothing was."""
+    is_below: bool = False
+    """Whether that sentence only points to the text, whose first one is too long for a memo."""
     result: MemoLine
     lines: tuple[MemoLine, ...] = ()
     """The lines below the result."""
@@ -105,9 +106,7 @@ class Memo:
     @property
     def full_badge(self) -> str:
         """The badge with the short form of the first reservation: `3 of 4 ! tie broken`."""
-        if not self.reservations:
-            return self.badge
-        return f"{self.badge}{BADGE_MARK}{self.short_caution}"
+        return join_badge(self.badge, self.short_caution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,9 +203,14 @@ def _build_decision_memo(decision: Decision, texts: MemoText) -> Memo:
     result = MemoLine(slot="result", text=outcome.text, entries=entries)
     parts = _collect_parts(decision, result, cautions, texts)
     fitted = _fit(parts)
+    what = choose_what(decision, texts).text
+    # The verdict of a review is one word: what it found is the sentence.
+    if what and isinstance(decision.how, ByReview):
+        what = outcome.text
     return Memo(
         badge=outcome.badge,
-        what=choose_what(decision, texts).text,
+        what=what,
+        is_below=what == texts.below,
         result=result,
         lines=tuple(fitted.build_lines()),
         reservations=cautions,
@@ -340,6 +344,16 @@ def _fit(parts: _Parts) -> _Parts:
         while reduce is _shorten_body and parts.body and not parts.is_fitting():
             parts = reduce(parts)
     return parts
+
+
+def summarize_decision(decision: Decision) -> MemoSummary:
+    """Return what a list shows of a decision; where nothing was decided, the sentence that says so."""
+    memo = build_memo(decision, decision.language)
+    what = memo.what or memo.result.text
+    if memo.is_below:
+        # Nothing stands below a list: a first sentence that is too long for a memo is better there than none.
+        what = decision.short_choice
+    return MemoSummary(badge=memo.badge, what=what, reservation=memo.short_caution)
 
 
 def encode_with_memo(decision: Decision) -> dict[str, Any]:

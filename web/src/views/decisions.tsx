@@ -1,9 +1,9 @@
 // What was decided: search, and the whole trace of one decision from its question to its outcome.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatShare, nameChoice, nameTerm, shortenText, countThings } from "../format";
+import { formatShare, nameTerm, shortenText, countThings } from "../format";
 import { useKeys } from "../keys";
 import { say } from "../language";
-import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "../parts";
+import { Action, Ago, CopyId, Loading, Marked, Notice, ResultBadge, Table, useLoad } from "../parts";
 import { buildPath, route, setQuery } from "../route";
 import { call, FormKeys, mayDo } from "../rpc";
 import { Header } from "../shell";
@@ -82,9 +82,15 @@ function FoundList({ query, outcome }: { query: string; outcome: string }) {
           <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
             <span class="line-topic">{each.topic}</span>
             <span class="line-facts">
-              <Strength strength={each.strength} /> <span class="cut">{each.choice || (each.decision ?? each.snippet)}</span> <OutcomeMark outcome={each.outcome} />
+              <ResultBadge line={each} /> <span class="cut" dir="auto">{each.what || each.decision}</span> <OutcomeMark outcome={each.outcome} />
             </span>
-            {each.choice && <span class="line-facts soft"><span class="cut">{each.snippet}</span></span>}
+            {each.snippet && (
+              <span class="line-facts soft">
+                <span class="cut" dir="auto">
+                  <Marked text={each.snippet} marks={each.marks} />
+                </span>
+              </span>
+            )}
           </a>
         </li>
       ))}
@@ -130,7 +136,7 @@ function DecisionList({ outcome }: { outcome: string }) {
             <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
               <span class="line-topic">{each.topic}</span>
               <span class="line-facts">
-                <Strength strength={each.strength} /> <span class="cut">{nameChoice(each.protocol, each.choice) || (each.decision ?? say("no_decision"))}</span>
+                <ResultBadge line={each} /> <span class="cut" dir="auto">{each.what || each.decision}</span>
                 <OutcomeMark outcome={each.outcome} />
                 {each.obligations.some((one) => one.state === "open") && <span class="tag warn">◆ {say("obligations_open")}</span>}
                 <span class="soft">
@@ -202,7 +208,7 @@ export function DecisionView({ id }: { id: string }) {
                 <li>
                   <h2>{say("the_decision")}</h2>
                   <p class="choice">
-                    {nameChoice(value.protocol, value.choice) || value.decision || say("there_was_no_decision")} <Strength strength={value.strength} />
+                    {value.what || value.decision || say("there_was_no_decision")} <ResultBadge line={value} />
                   </p>
                   {value.choice && value.decision && value.decision !== value.choice && <p dir="auto" class="decision-text">{value.decision}</p>}
                   <p class="soft">

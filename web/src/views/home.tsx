@@ -1,10 +1,10 @@
 // Home: what runs, what waits (for me first), what is parked, what was decided.
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { nameChoice, nameTerm } from "../format";
+import { nameTerm } from "../format";
 import { useKeys } from "../keys";
 import { language, say } from "../language";
-import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
+import { Ago, Loading, Marked, Notice, ResultBadge, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
 import { call, describeError, mayDo, mayOpen } from "../rpc";
 import { Header } from "../shell";
@@ -348,21 +348,21 @@ function LineView({ line }: { line: SessionLine }) {
       <span class="line-topic">{line.topic || line.sessionId}</span>
       {line.said && (
         <span class="line-said cut" dir="auto">
-          #{line.saidEntry} {line.said}
+          <Marked text={line.said} marks={line.saidMarks} />
         </span>
       )}
       <span class="line-facts">
-        {line.choice ? (
+        {line.standing === "decided" ? (
           <span class="line-choice">
-            <Strength strength={line.strength} /> <span class="cut">{nameChoice(line.protocol, line.choice)}</span>
+            <ResultBadge line={line} /> <span class="cut" dir="auto">{line.what}</span>
           </span>
-        ) : line.standing === "parked" && line.parked ? (
-          <span class="cut">{line.parked}</span>
         ) : line.standing === "waiting" && waits.length > 0 ? (
           <span class="cut">
             {say("waits_for")}
             {waits.join(", ")}
           </span>
+        ) : line.what ? (
+          <span class="cut" dir="auto">{line.what}</span>
         ) : line.standing === "running" ? (
           <span class="state-word live">
             <i aria-hidden="true" />

@@ -231,16 +231,16 @@ class NoticeService:
                 return [build("parked", words.parked, of=reason)]
             case Closed() if not isinstance(fact, SessionImported):
                 result = await self._moot.decision(session)
-                told = " ".join(list_notice_lines(build_memo(result, result.language)))
+                sentences = " ".join(list_notice_lines(build_memo(result, result.language)))
                 if opened.subject.again_of and result.decision is not None:
                     # A question that is asked on a schedule: only another answer is news.
                     former = await self._moot.decision(opened.subject.again_of)
                     if not has_changed(former, result):
                         return []
                     before = summarize_decision(former).what
-                    change = words.change.format(before=before, after=told)
+                    change = words.change.format(before=before, after=sentences)
                     return [build("changed", words.changed, status=result.status, of=change)]
-                return [build("decided", words.decided, status=result.status, of=told)]
+                return [build("decided", words.decided, status=result.status, of=sentences)]
             case _:
                 return []
 

@@ -12,7 +12,7 @@ from moothall.domain.safe_text import strip_control
 from moothall.domain.session_state import ProtocolState, RevealedLine, SessionState
 from moothall.engine.context import EntryAdded, Event
 from moothall.errors import LedgerDamaged, LedgerNewer
-from moothall.memory.search import Document, SearchIndex, find_snippet
+from moothall.memory.search import Document, SearchIndex, find_marks, find_snippet
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.timeline import format_time
 from moothall.surfaces.api.fields import spell_fields
@@ -130,6 +130,8 @@ class SaidWords(NamedTuple):
 
     entry: int
     excerpt: str
+    marks: tuple[tuple[int, int], ...]
+    """Where in it the words of the query stand."""
 
 
 class SaidSearch:
@@ -161,7 +163,9 @@ class SaidSearch:
         for session, seq in best.items():
             entry = (await self._engine.entries(session, seq - 1, 1))[0]
             snippet = find_snippet(_join_words(entry.fact), ranking.terms)
-            said[session] = SaidWords(entry.seq, strip_control(snippet.text))
+            excerpt = strip_control(snippet.text)
+            marks = find_marks(excerpt, ranking.terms)
+            said[session] = SaidWords(entry.seq, excerpt, marks)
         return said
 
     async def _add_session(self, line: SessionLine) -> None:

@@ -66,6 +66,13 @@ class DecisionOut(ApiModel):
     strength: str = Field(
         description="What it is worth in one word; empty in records older than this field."
     )
+    badge: str = Field(
+        default="", description="How it came about, in a word or two: `3 of 4`; as in its memo."
+    )
+    what: str = Field(default="", description="What was decided, in one sentence of its memo.")
+    reservation: str = Field(
+        default="", description="The short form of the first reservation of its memo."
+    )
     confidence: float | None = None
     track_record: TrackShare | None = Field(
         default=None,
@@ -105,11 +112,18 @@ SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
 class DecisionHitOut(ApiModel):
     decision_id: str
     score: float
-    snippet: str
+    snippet: str = Field(description="Where its words stand; empty where only the meaning fits.")
+    marks: list[tuple[int, int]] = Field(
+        default=[],
+        description="Where in the snippet the words of the query stand: first character, and the one behind the last.",
+    )
     topic: str
     decision: str | None = None
     choice: str = ""
     strength: str = ""
+    badge: str = ""
+    what: str = ""
+    reservation: str = ""
     stand_in: StandIn = ""
     outcome: Outcome | None = None
 

@@ -148,7 +148,9 @@ async def list_sessions(
     for each in shown:
         words = said.get(each.session)
         if words:
-            sessions.append(replace(each, said=words.excerpt, said_entry=words.entry))
+            sessions.append(
+                replace(each, said=words.excerpt, said_marks=words.marks, said_entry=words.entry)
+            )
         else:
             sessions.append(each)
     return SessionsOut(sessions=sessions, total=len(lines))

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 from moothall.domain.safe_text import one_line
 from moothall.surfaces.api.decisions import METHODS, DecisionTraceOut
-from moothall.surfaces.cli.memory import format_decision, format_obligation
+from moothall.surfaces.cli.memory import format_chance, format_decision, format_obligation
 from moothall.surfaces.cli.operations import Command
 
 
 def show_decision(each: DecisionTraceOut) -> Iterator[str]:
     yield format_decision(each)
     yield f"  {one_line(each.decision) if each.decision else 'no decision'}"
+    if chance := format_chance(each):
+        yield f"  {chance}"
     for member in each.members:
         first = f" first: {one_line(member.first_choice)}" if member.first_choice else ""
         sure = "" if member.confidence is None else f" ({member.confidence:.2f})"

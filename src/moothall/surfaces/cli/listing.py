@@ -9,6 +9,7 @@ from moothall.app.moot import Moot
 from moothall.app.session_list import SessionLine
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
+from moothall.reports.memo_summary import join_badge
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.output import CommandResult, Note
@@ -29,7 +30,6 @@ NARROW, WIDE = 100, 140
 SHOWN: Final = 50
 """How many sessions a person is shown who names no number."""
 _STANDING_STYLES: Final = {
-    "decided": "green",
     "parked": "yellow",
     "waiting": "yellow",
     "stopped": "yellow",
@@ -43,7 +43,7 @@ _STANDING_STYLES: Final = {
     "query",
     default="",
     metavar="WORDS",
-    help="Only sessions on such a topic, the best match last.",
+    help="Only sessions on such a topic, the best match first.",
 )
 @click.option("--open", "is_open", is_flag=True, help="Only sessions that have not ended.")
 @click.option("--tag", default="", metavar="TAG", help="Only sessions that have this tag.")
@@ -57,11 +57,12 @@ _STANDING_STYLES: Final = {
     help="The sessions that are in archives, and in which.",
 )
 @click.option(
+    "-n",
     "--limit",
     type=click.IntRange(min=0),
     default=None,
     metavar="N",
-    help=f"Show only the last N; 0: all. Default: {SHOWN} in a terminal; a pipe and --json get all.",
+    help=f"Show only the newest N; 0: all. Default: {SHOWN} in a terminal; a pipe and --json get all.",
 )
 @output.moot_command
 async def list_sessions(
@@ -74,23 +75,23 @@ async def list_sessions(
     is_archived: bool,
     limit: int | None,
 ) -> CommandResult:
-    """List all sessions, the most recently active last.
+    """List all sessions, the most recently active first.
 
-    Each is decided (with what and what that is worth), undecided, parked (it waits for an answer from outside), running, stopped
+    Each is decided (by how many, what, and what to mind), undecided (why), on hold, waiting for someone outside, running, stopped
     (it goes on with `moot resume`) or cancelled.
 
     \b
     moot list
+    moot list -n 5
     moot list --open --search "database"
-    moot list --limit 0
     """
     archived = await moot.session_list.load_archived()
     if is_archived:
         return _describe_archived(archived)
     if query:
-        sessions = (await moot.session_list.search(query))[::-1]
+        sessions = await moot.session_list.search(query)
     else:
-        sessions = await moot.sessions()
+        sessions = (await moot.sessions())[::-1]
     wanted, away = [], []
     labelled = await moot.session_list.add_labels(sessions)
     for line, label in zip(sessions, labelled, strict=True):
@@ -114,7 +115,7 @@ async def list_sessions(
     shown = _choose_shown(wanted, limit)
     lines = await moot.session_list.add_outcomes(shown)
     return CommandResult(
-        json={"sessions": lines[::-1], "total": total},
+        json={"sessions": lines, "total": total},
         lines=_describe_sessions(lines, notes, is_filtered, left_out=len(wanted) - len(shown)),
     )
 
@@ -130,12 +131,12 @@ def _describe_archived(archived: "Mapping[SessionId, ArchivedSession]") -> Comma
 
 
 def _choose_shown(wanted: list[SessionLine], limit: int | None) -> list[SessionLine]:
-    """The last of them: as many as were asked for, or as a person can overlook."""
+    """The first of them: as many as were asked for, or as a person can overlook."""
     if limit is not None:
-        return wanted[-limit:] if limit else wanted
+        return wanted[: limit or None]
     # Who reads is asked last: few have so many sessions.
     if len(wanted) > SHOWN and output.has_reader():
-        return wanted[-SHOWN:]
+        return wanted[:SHOWN]
     return wanted
 
 
@@ -180,20 +181,28 @@ async def label(
 
 def _format_line(line: SessionLine) -> str:
     """What a pipe gets of a session."""
-    decided = f"{line.strength or '–'}\t{_describe_choice(line)}"
     opened = output.format_local(line.opened_at)
-    return f"{line.session}\t{_name_protocol(line, {})}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}"
+    columns = [line.session, _name_protocol(line, {}), line.standing, opened]
+    columns += [one_line(line.topic), _describe_badge(line) or "–", _describe_result(line)]
+    return "\t".join(columns)
 
 
-def _describe_choice(line: SessionLine) -> str:
-    """What was decided; of an undecided session the answers that it did not tell apart (S-35)."""
-    return one_line(line.choice) or one_line(line.leading) or "–"
+def _describe_badge(line: SessionLine) -> str:
+    """How a decision came about, and what to mind of it; of any other session its status says as much."""
+    if line.standing != "decided":
+        return ""
+    return join_badge(one_line(line.badge), one_line(line.reservation))
+
+
+def _describe_result(line: SessionLine) -> str:
+    """What was decided, or why nothing was, as its memo says it."""
+    return one_line(line.what) or "–"
 
 
 def _describe_sessions(
     lines: list[SessionLine], notes: list[Note], is_filtered: bool, *, left_out: int = 0
 ) -> "Iterator[str]":
-    """The sessions, the newest last: a table for a person, whole lines for a pipe."""
+    """The sessions, the newest first: a table for a person, whole lines for a pipe."""
     yield from notes
     if not lines:
         yield Note(
@@ -221,7 +230,7 @@ def _describe_sessions(
     if left_out:
         from moothall.locale.catalogues import SESSION_COMMAND
 
-        # Below the others: a long list scrolls away.
+        # Below the others: it is about those that would follow.
         yield Note(SESSION_COMMAND[guess_language()].list_more.format(count=left_out))
 
 
@@ -241,16 +250,19 @@ def _list_marks(line: SessionLine, names: Mapping[str, str]) -> str:
 
 
 def _print_pairs(console: "Console", lines: list[SessionLine], words: "SessionCommandText") -> None:
-    """Two lines for each session: what was decided beside its id, and below it the question."""
+    """Two lines for each session: the question beside its id, and below it how it was decided and what."""
     from rich.text import Text
 
     for line in lines:
-        head = Text.assemble(
-            f"{line.session}  ", _style_standing(line, words), "  ", _describe_choice(line)
-        )
+        head = Text.assemble(f"{line.session}  ", _style_standing(line, words), "  ")
+        head.append(f"{_list_marks(line, words.list_marks)} {one_line(line.topic)}".lstrip())
         console.print(head, no_wrap=True, overflow="ellipsis")
-        question = f"{_list_marks(line, words.list_marks)} {one_line(line.topic)}".lstrip()
-        console.print(Text(f"    {question}"), no_wrap=True, overflow="ellipsis")
+        result = Text("    ").append_text(_style_badge(line))
+        if len(result) > 4:
+            result.append("  ")
+        result.append(one_line(line.what))
+        if result.plain.strip():
+            console.print(result, no_wrap=True, overflow="ellipsis")
 
 
 def _build_table(lines: list[SessionLine], width: int, words: "SessionCommandText") -> "Table":
@@ -258,29 +270,33 @@ def _build_table(lines: list[SessionLine], width: int, words: "SessionCommandTex
     from rich.table import Table
     from rich.text import Text
 
-    from moothall.locale.catalogues import SHARED_REPORT
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    more, strengths = (
-        ("strength", "protocol", "opened") if width >= WIDE else (),
-        SHARED_REPORT[guess_language()].strengths,
-    )
-    for name in ("session", "standing", *more, "topic", "choice"):
+    more: tuple[str, ...] = ()
+    if width >= WIDE:
+        more = ("protocol", "opened")
+    for name in ("session", "standing", "badge", *more, "topic", "choice"):
         ratio = {"topic": 3, "choice": 2}.get(name)
         table.add_column(words.list_heads[name], no_wrap=True, overflow="ellipsis", ratio=ratio)
     for line in lines:
-        opened, protocol = (
-            f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}",
-            _name_protocol(line, words.list_marks),
-        )
-        added = (strengths.get(line.strength, "–"), protocol, opened) if more else ()
-        marks = "" if more else _list_marks(line, words.list_marks)
-        question, decided = (
-            Text(f"{marks} {one_line(line.topic)}".lstrip()),
-            Text(_describe_choice(line)),
-        )
-        table.add_row(line.session, _style_standing(line, words), *added, question, decided)
+        marks = _list_marks(line, words.list_marks)
+        question = one_line(line.topic)
+        added: tuple[str, ...] = ()
+        if more:
+            opened = f"{line.opened_at.astimezone():%Y-%m-%d %H:%M}"
+            added = (_name_protocol(line, words.list_marks), opened)
+        elif marks:
+            question = f"{marks} {question}"
+        cells = (Text(question), Text(_describe_result(line)))
+        head = (line.session, _style_standing(line, words), _style_badge(line))
+        table.add_row(*head, *added, *cells)
     return table
+
+
+def _style_badge(line: SessionLine) -> "Text":
+    """Return the badge: plain, amber with a reservation, never green, as agreement is not truth."""
+    from rich.text import Text
+
+    return Text(_describe_badge(line), style="yellow" if line.reservation else "")
 
 
 def _style_standing(line: SessionLine, words: "SessionCommandText") -> "Text":

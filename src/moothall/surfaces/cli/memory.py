@@ -6,12 +6,13 @@ from typing import Any, Final
 import click
 
 from moothall.domain.roster import StandIn
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import one_line, strip_control
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.memory.breakers import CircuitView
 from moothall.memory.facts import Policy
 from moothall.memory.remembered_decision import ALONE, RememberedObligation
 from moothall.memory.track_records import Amplification, CategoryTrust, SourceTrust
+from moothall.reports.memo_summary import join_badge
 from moothall.scoring.reliability import ReliabilityBin
 from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS
 from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
@@ -49,15 +50,25 @@ def show_decisions(result: DecisionsOut) -> Iterable[str]:
 
 
 def format_decision(each: DecisionOut) -> str:
-    sure = "" if each.confidence is None else f" {each.confidence:.2f}"
-    sure += (
-        f" (of {each.track_record.cases} like this {each.track_record.right} right)"
-        if each.track_record
-        else ""
-    )
-    what = ALONE if each.protocol == ALONE else each.consensus_type or each.protocol
+    """Return one line: when, by whom, how it turned out, the question, and what was decided."""
     day, outcome = f"{each.closed_at.astimezone():%Y-%m-%d}", each.outcome or "not reviewed"
-    return f"{each.decision_id}  {day}  {_mark(each.stand_in)}{what}{sure}  {outcome}  {one_line(each.topic)}  → {_format_decided(each)}"
+    how = f"{_mark(each.stand_in)}{_format_badge(each)}"
+    return f"{each.decision_id}  {day}  {how}  {outcome}  {one_line(each.topic)}  → {_format_decided(each)}"
+
+
+def format_chance(each: DecisionOut) -> str:
+    """Return how likely it was said to be right, and how often such decisions were; empty where there is no figure."""
+    if each.confidence is None:
+        return ""
+    chance = f"chance that it is right: {each.confidence:.2f}"
+    if each.track_record is None:
+        return chance
+    return f"{chance} (of {each.track_record.cases} like this {each.track_record.right} right)"
+
+
+def _format_badge(each: DecisionOut | DecisionHitOut) -> str:
+    """Return how a decision came about, with what to mind of it; a source that decided by itself was alone."""
+    return one_line(join_badge(each.badge or ALONE, each.reservation))
 
 
 def _mark(stand_in: StandIn) -> str:
@@ -68,16 +79,21 @@ def _mark(stand_in: StandIn) -> str:
 def _format_decided(each: DecisionOut | DecisionHitOut) -> str:
     if not each.decision:
         return "undecided"
-    # Imported here: where nothing is stored yet, and for trust, nobody needs it.
+    if each.what:
+        return one_line(each.what)
+    # Imported here: only what a source decided alone has no memo.
     from moothall.reports.decision import summarize_choice
 
-    return f"{f'{each.strength}: ' if each.strength else ''}{summarize_choice(each.choice, each.decision)}"
+    return summarize_choice(each.choice, each.decision)
 
 
 def show_search(result: SearchOut) -> Iterator[str]:
     for hit in result.decisions:
-        yield f"{hit.decision_id}  {_mark(hit.stand_in)}{hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {_format_decided(hit)}"
-        yield f"    {one_line(hit.snippet)}"
+        how = f"{_mark(hit.stand_in)}{_format_badge(hit)}"
+        outcome = hit.outcome or "not reviewed"
+        yield f"{hit.decision_id}  {how}  {outcome}  {one_line(hit.topic)}  → {_format_decided(hit)}"
+        if hit.snippet:
+            yield f"    {mark_words(hit.snippet, hit.marks)}"
     for thread in result.threads:
         yield f"thread {one_line(thread.thread)} [{thread.status}]: {one_line(thread.title)} (decisions: {thread.decisions})"
     for source in result.sources:
@@ -86,6 +102,18 @@ def show_search(result: SearchOut) -> Iterator[str]:
         yield f"{session.session}  {session.status}: {one_line(session.topic)}"
     if not (result.decisions or result.threads or result.sources or result.deliberations):
         yield Note("nothing found")
+
+
+def mark_words(text: str, marks: Iterable[tuple[int, int]]) -> str:
+    """Return an excerpt with these words in bold, which a pipe does not get."""
+    parts: list[str] = []
+    end = 0
+    for first, behind in marks:
+        parts.append(strip_control(text[end:first]))
+        parts.append(click.style(strip_control(text[first:behind]), bold=True))
+        end = behind
+    parts.append(strip_control(text[end:]))
+    return "".join(parts)
 
 
 def show_review(each: DecisionOut) -> Iterator[str]:

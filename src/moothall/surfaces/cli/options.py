@@ -56,7 +56,12 @@ wait_option = click.option(
     help=f"Wait here for mailbox seats and for the end of an outage; without a duration up to {WAIT_UNSAID}.",
 )
 
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing but the answer.")
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Print nothing but the answer; what to mind of it goes to standard error.",
+)
 
 
 class WaitCommand(click.Command):

@@ -41,7 +41,7 @@ from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.reports.given import describe_framing
-from moothall.reports.memo import encode_with_memo
+from moothall.reports.memo import build_memo, encode_with_memo
 from moothall.reports.wording import explain_outage
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.cli import output
@@ -149,10 +149,8 @@ class TerminalSession(PersonScreen):
             )
             if as_json:
                 output.print_json(encode_with_memo(decision))
-            elif decision.decision is not None:
-                output.print_line(decision.choice or decision.decision.text)
-            elif decision.leading_note:
-                output.print_line(decision.leading_note)
+            else:
+                _print_answer(decision)
             return await self._choose_exit_code(moot, decision, quiet=True)
         if await self._has_ended(moot):
             return await self._show_ended(moot, plugin)
@@ -265,6 +263,19 @@ class TerminalSession(PersonScreen):
             else self._timeline.session_state.pending
         )
         return pending[ask].deadline if ask in pending else None
+
+
+def _print_answer(decision: Decision) -> None:
+    """Print what was decided, and beside it, not as part of the result, what to mind; or why there is no answer."""
+    memo = build_memo(decision, decision.language)
+    if decision.decision is None:
+        output.print_note(memo.result.text)
+        return
+    # A text without a headline or a label is an answer as a whole: nothing stands below its first sentence here.
+    is_short = bool(decision.choice or decision.headline) and not memo.is_below
+    output.print_line(memo.what if is_short else decision.decision.text)
+    if memo.caution:
+        output.print_note(memo.caution)
 
 
 def open_and_hold(
