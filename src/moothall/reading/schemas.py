@@ -75,6 +75,12 @@ def narrow_schema(
     return _narrow(shape, (*needed, *optional), needed, changes)
 
 
+def narrow_fields(shape: type, fields: "Mapping[str, bool]", **changes: "Schema") -> dict[str, Any]:
+    """Return the schema of a shape with these fields in this order, each with whether it is needed."""
+    required = tuple(name for name, is_needed in fields.items() if is_needed)
+    return _narrow(shape, tuple(fields), required, changes)
+
+
 def _narrow(
     shape: type, names: tuple[str, ...], required: tuple[str, ...], changes: "Mapping[str, Schema]"
 ) -> dict[str, Any]:

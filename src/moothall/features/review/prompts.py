@@ -23,6 +23,7 @@ from moothall.features.review.words import (
     ReviewPromptText,
 )
 from moothall.plugins import (
+    PARTICIPANT_PROMPT,
     WHY,
     WORDS,
     AnswerForm,
@@ -44,6 +45,7 @@ from moothall.plugins import (
     compile_late,
     dump_json,
     fill_brief,
+    introduce_seat,
     narrow_schema,
     one_line,
     person_steps,
@@ -53,7 +55,22 @@ from moothall.plugins import (
     shorten_text,
 )
 from moothall.reading.field_values import fold_name
+from moothall.reading.schemas import narrow_fields
 
+# The lines before the claim that they show, the claim before its severity, a reason before the stand that rests on it: the
+# order in which a model writes them. The evidence says where it stands, whatever the line; a concern in words of one's own is no
+# reason to lose the claim.
+FINDING_FIELDS: Final[Mapping[str, bool]] = {
+    "evidence": True,
+    "file": True,
+    "line": False,
+    "claim": True,
+    "concern": False,
+    "severity": True,
+    "settles": False,
+}
+"""The fields of a finding in the order in which they are asked for, and whether each is needed."""
+STAND_FIELDS: Final[Mapping[str, bool]] = {"finding": True, "reason": False, "stand": True}
 MAX_SHOWN_LENGTH: Final = 800
 """How much of one claim, quotation or reason a prompt shows."""
 _SEVERITIES: Final = {
@@ -173,26 +190,26 @@ def _normalize_stands(said: object) -> Normalized:
 def build_brief(state: Review, ask: Ask) -> Brief:
     """Build the brief of an ask: a part of the change, or the findings that the seat is to weigh."""
     words = REVIEW_PROMPT[state.opened.language]
-    lines = state.seat(ask.seat).introduce(words.you, words.instructions)
+    lines = introduce_seat(state.opened.language, state.seat(ask.seat))
     if ask.kind != facts.INSPECT:
         is_settling = ask.kind == facts.SETTLE
         for finding in state.list_questions(ask.seat):
             described = _describe_finding(state, words, finding, with_reasons=is_settling)
             lines += ["", *described]
     now = words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]
+    shared = PARTICIPANT_PROMPT[state.opened.language]
+    lines += ["", shared.heads["now"], now.strip()]
     if state.open_inputs:
-        now += words.to_user.format(inputs=list_input_numbers(state.open_inputs))
-    lines += ["", now]
+        lines.append(shared.to_user.format(inputs=list_input_numbers(state.open_inputs)))
     return fill_brief(
         state,
         ask,
         build_answer_rules(state, ask),
-        system=words.system,
         nth=ask.turn if ask.kind == facts.INSPECT else 1,
         shared=_build_shared_prompt(state, words),
         own="\n".join(lines),
         schema=_build_schema(state, ask),
-        hints=words.hints,
+        explains_fields=True,
         shows_given=True,
     )
 
@@ -265,18 +282,12 @@ def _build_schema(state: Review, ask: Ask) -> Schema:
     to_user = ("to_user",) if state.open_inputs else ()
     if ask.kind == facts.INSPECT:
         names = tuple(dict.fromkeys(file.name for file in _get_part(state)))
-        # The evidence says where it stands, whatever the line; a concern in words of one's own is no reason to lose the claim.
-        required = ("file", "severity", "claim", "evidence")
-        item = narrow_schema(
-            facts.RaisedFinding, required, ("line", "concern", "settles"), file=allow_values(names)
-        )
+        item = narrow_fields(facts.RaisedFinding, FINDING_FIELDS, file=allow_values(names))
         return narrow_schema(
             facts.FindingsReport, ("findings",), to_user, findings=allow_list(item, 40)
         )
     numbers = [each.number for each in state.list_questions(ask.seat)]
-    item = narrow_schema(
-        facts.FindingStand, ("finding", "stand"), ("reason",), finding=allow_values(numbers)
-    )
+    item = narrow_fields(facts.FindingStand, STAND_FIELDS, finding=allow_values(numbers))
     return narrow_schema(facts.StandsReport, ("stands",), to_user, stands=allow_list(item, 40))
 
 

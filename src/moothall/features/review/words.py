@@ -11,14 +11,10 @@ _FOLDER: Final = Path(__file__).parent / "locale"
 
 
 class ReviewPromptText(Texts):
-    to_user: str
     topic: str
-    system: str
     task: str
     change: str
     file: str
-    you: str
-    instructions: str
     finding: str
     evidence: str
     context: str
@@ -27,7 +23,6 @@ class ReviewPromptText(Texts):
     now: Mapping[str, str]
     stood: Mapping[str, str]
     stand_words: Mapping[str, str]
-    hints: Mapping[str, str]
 
 
 class ReviewReportText(SharedReportText):
