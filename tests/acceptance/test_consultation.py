@@ -268,7 +268,7 @@ def test_the_record_is_on_disk_before_the_answer_is_used(cli: Cli) -> None:
         seen.append((is_there, brief.own))
         if brief.again:
             return Answer(said=parse_answer(brief.form, "## Stance\nYes."))
-        assert "Director, I need to consult @NAME" in brief.shared, "C-9: the plain form is told"
+        assert "Director, I need to consult @NAME" in brief.own, "C-9: the plain form is told"
         return Answer(
             said=parse_answer(
                 brief.form, "Director, I need to consult @bob:\n**Question**: What does it cost?"

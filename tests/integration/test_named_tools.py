@@ -571,7 +571,7 @@ def test_a_consulted_seat_has_the_tools_that_it_has_in_the_session(tmp_path: Pat
     offered: dict[str, list[str]] = {}
 
     def step(request: Request) -> Step:
-        if "You are being consulted" in request.text:
+        if "asks you, through the director" in request.text:
             offered[request.body["model"]] = [
                 each["function"]["name"] for each in request.body.get("tools", ())
             ]

@@ -115,5 +115,7 @@ def test_a_provider_with_a_schema_is_sent_the_two_verdicts_as_a_choice() -> None
     brief = RULES.brief(line.state, line.ask)
     schema: dict[str, Any] = build_request_schema(brief)
     assert schema["properties"]["verdict"]["enum"] == ["APPROVED", "REJECTED"]
-    assert schema["required"] == ["verdict"]
-    assert '"verdict": ' in build_user_prompt(brief), "and whoever takes none is shown the form"
+    assert schema["required"] == ["content", "verdict"], "the reasons first"
+    assert "content, verdict" in build_user_prompt(brief), (
+        "and whoever takes none is shown the form"
+    )

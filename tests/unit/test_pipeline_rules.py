@@ -248,3 +248,35 @@ def test_a_brief_says_how_often_its_seat_was_asked_for_the_same() -> None:
     assert RULES.brief(line.state, line.ask).nth == 1
     line.judges("REJECTED")
     assert (line.ask.seat, RULES.brief(line.state, line.ask).nth) == ("ada", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "content"),
+    [
+        ("The index is missing.\nverdict: REJECTED", "REJECTED", "The index is missing."),
+        ("**Verdict:** APPROVED\nAll is there.", "APPROVED", "All is there."),
+        ("一切都在。\n判定：APPROVED\n可以继续。", "APPROVED", "一切都在。\n可以继续。"),
+        (
+            "content: It holds.\n\n## Verdict: APPROVED\nGo on.",
+            "APPROVED",
+            "content: It holds.\n\nGo on.",
+        ),
+    ],
+)
+def test_a_verdict_is_read_from_its_labelled_line(text: str, verdict: str, content: str) -> None:
+    """C-11: the reasons come first, and the verdict stands behind them."""
+    read = GateVerdict.from_text(text)
+    assert (read.verdict, read.content) == (verdict, content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "verdict: APPROVED\nREJECTED",
+        "Verdict: maybe",
+    ],
+)
+def test_a_text_with_two_verdicts_or_none_is_asked_again(text: str) -> None:
+    """C-11"""
+    with pytest.raises(ValueError, match="APPROVED"):
+        GateVerdict.from_text(text)

@@ -64,21 +64,14 @@ class TermsText(Texts):
 TERMS: Catalogue[TermsText]
 
 class ConsultationPromptText(TermsText):
-    consulting: str
-    rules: str
-    table: str
+    offer_help: str
     learned: str
-    left: str
     none_left: str
-    gate: str
     refused: str
     offer: str
     absent: str
     filed: str
-    system: str
     topic: str
-    you: str
-    instructions: str
     own_words: str
     asks: str
     now: str

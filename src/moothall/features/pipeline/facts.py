@@ -91,7 +91,7 @@ class GateVerdict:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Parse a verdict in words: the first line makes it, or the last line is just that; the rest is the reasons.
+        """Parse a verdict in words: the first line makes it, a line that is labelled so, or the last line; the rest is the reasons.
 
         Raises ValueError if there is no verdict, or if a line makes another one.
         """
@@ -100,7 +100,7 @@ class GateVerdict:
             for line in text.strip().splitlines()
             if not line.lstrip().startswith("```")
         ]
-        read = _read_first_line(lines) or _read_last_line(lines)
+        read = _read_first_line(lines) or _read_labelled_line(lines) or _read_last_line(lines)
         parts = (part for line in lines for part in (line, re.split("[:：]", line)[-1]))
         if read is None or any(_read_line(part) not in {None, read[0]} for part in parts):
             raise ValueError(
@@ -132,6 +132,21 @@ def _read_first_line(lines: list[str]) -> tuple[Judgement, str] | None:
     return (
         None if verdict is None else (verdict, "\n".join([rest.lstrip(_MARKS), *lines[1:]]).strip())
     )
+
+
+_LABELS: Final = frozenset({"verdict", "判定", "结论"})
+
+
+def _read_labelled_line(lines: list[str]) -> tuple[Judgement, str] | None:
+    """Return the verdict of the first line that says that it is one, wherever it stands."""
+    for at, line in enumerate(lines):
+        label, mark, rest = line.replace("：", ":").partition(":")
+        if not mark or label.strip(" #*>`_-").casefold() not in _LABELS:
+            continue
+        verdict = _read_line(rest.strip(" *`_"))
+        if verdict is not None:
+            return verdict, "\n".join([*lines[:at], *lines[at + 1 :]]).strip()
+    return None
 
 
 def _read_last_line(lines: list[str]) -> tuple[Judgement, str] | None:

@@ -1,5 +1,6 @@
 """The prompts of a pipeline, pure functions of bounded length, and its answers: the work of a step, or a verdict on it."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -34,13 +35,16 @@ from moothall.plugins import (
     Perception,
     PersonAsk,
     PersonStep,
+    Schema,
     StateAsk,
     Utterance,
     ask_person,
     ask_words,
+    build_table_schema,
     define_answer,
     fill_brief,
     index_by_kind,
+    introduce_seat,
     one_line,
     quote_lines,
     quote_user,
@@ -86,9 +90,10 @@ def _ask_reasons(asked: StepAsk) -> list[PersonStep]:
     ]
 
 
+# The reasons before the verdict: what is written first, the verdict follows.
 VERDICT: Final = (
-    Row("verdict", is_needed=True, ask=_ask_verdict, read=lambda _, answers: answers[POSITION]),
     Row("content", ask=_ask_reasons, read=lambda _, answers: answers.get(WHY, "")),
+    Row("verdict", is_needed=True, ask=_ask_verdict, read=lambda _, answers: answers[POSITION]),
 )
 FORMS: Final = index_by_kind(
     define_answer(
@@ -121,7 +126,11 @@ def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
         about += [asked.text.feedback, quote_lines(reasons)]
     for each in state.open_inputs:
         about += [asked.text.inputs, quote_user(each.text)]
-    return ask_person(FORMS[ask.kind].fields, asked, about="\n".join(about), news=news)
+    rows: Sequence[Row] = FORMS[ask.kind].fields
+    if ask.kind != WORK:
+        # A person is asked for its verdict first: what follows depends on it.
+        rows = FORMS[ask.kind].put_first("verdict")
+    return ask_person(rows, asked, about="\n".join(about), news=news)
 
 
 def build_answer_rules(state: Pipeline, ask: Ask) -> AnswerRules:
@@ -141,13 +150,22 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
         state,
         ask,
         build_answer_rules(state, ask),
-        system=words.system,
         nth=state.counts.get(f"{ask.kind}.{ask.seat}", 0) + 1,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
         shared=_build_shared_prompt(state, words),
         own=_build_own_prompt(state, words, step, ask),
         subject=step.task,
+        schema=_build_schema(state, ask),
+        explains_fields=ask.kind != WORK,
     )
+
+
+def _build_schema(state: Pipeline, ask: Ask) -> Schema | None:
+    """Return the schema of a verdict, its reasons first; None for work, which is a text."""
+    if ask.kind == WORK:
+        return None
+    form = FORMS[ask.kind]
+    return build_table_schema(form.shape, form.fields, StepAsk(state=state, ask=ask))
 
 
 def build_consult_request(state: Pipeline, gate: Step) -> ConsultRequest:
@@ -175,7 +193,7 @@ def _build_shared_prompt(state: Pipeline, words: PipelinePromptText) -> str:
 
 
 def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, ask: Ask) -> str:
-    lines = state.seat(ask.seat).introduce(words.you, words.instructions)
+    lines = introduce_seat(state.opened.language, state.seat(ask.seat))
     passed = state.list_inputs(step)
     if passed:
         room = max(1_000, MAX_PASSED_LENGTH // len(passed))
@@ -189,9 +207,9 @@ def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, as
     if reasons:
         lines += ["", words.feedback, quote_lines(shorten_text(reasons, MAX_PART_LENGTH))]
     if ask.kind == VALIDATE:
-        how = words.validate
+        how = words.validate.strip()
     elif ask.kind == REVIEW:
-        how = words.review
+        how = words.review.strip()
     elif state.index == state.last_work:
         how = words.work + ask_for_replies(state)
     else:

@@ -21,13 +21,10 @@ class PipelinePersonText(Texts):
 
 
 class PipelinePromptText(Texts):
-    system: str
     task: str
     steps: str
     step: str
     gate: str
-    you: str
-    instructions: str
     artefacts: str
     artefact: str
     feedback: str

@@ -12,11 +12,13 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, no_faul
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
+from moothall.domain.prompt_parts import introduce_seat
 from moothall.domain.replace import copy_fields
 from moothall.domain.safe_text import one_line, quote_lines, quote_user, shorten_text, strip_control
 from moothall.locale.catalogues import (
     CONSULTATION_PERSON,
     CONSULTATION_PROMPT,
+    PARTICIPANT_PROMPT,
     ConsultationPromptText,
 )
 from moothall.protocols.consultation.facts import CONSULT, Advice
@@ -37,6 +39,14 @@ def render_request(language: Language, request: ConsultRequest, to: str) -> str:
     return "\n".join(
         [words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, parts)]
     )
+
+
+def _render_question_parts(words: ConsultationPromptText, request: ConsultRequest) -> str:
+    """Return what a seat asks, with what it said beside its question, each under its label."""
+    parts = {"background": request.background, "understanding": request.understanding}
+    if request.kind != "knowledge":
+        parts["kind"] = words.kinds[request.kind]
+    return "\n".join([request.question, *_format_labelled_parts(words, parts)])
 
 
 def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
@@ -162,24 +172,43 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
     """Return the protocol's brief with the director's additions."""
     words = CONSULTATION_PROMPT[brief.language]
     ask = strip_repeat_id(brief.ask.id)
-    own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
-    rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
+    learned = _build_own_prompt(state, words, brief.ask)
+    offer = ""
+    # A gate may not consult, and is not told how.
+    if not is_gate:
+        offer = _build_offer(state, words, brief.ask.seat)
     read = add_consultation_rules(state, brief, brief.ask, is_gate=is_gate)
-    names: list[str] = []
-    for seat in state.seats:
-        stance = f" ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else ""
-        names.append(f"@{seat.id}{stance}")
-    table = words.table.format(seats=", ".join(names))
     extra = state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0)
     return replace(
         brief,
-        shared=f"{words.consulting}\n{rules}\n{table}\n\n{brief.shared}",
-        own=f"{own}\n\n{brief.own}" if own else brief.own,
+        own="\n\n".join(filter(None, [learned, brief.own, offer])),
         fault=read.fault,
         nth=brief.nth + extra,
         again=state.again.get(ask, 0),
         person=read.person,
     )
+
+
+def _build_offer(state: ConsultingState, words: ConsultationPromptText, seat: SeatId) -> str:
+    """Return the offer to ask another seat, in the source's form of one line; "" where none is left."""
+    left = _count_left(state, seat)
+    if left <= 0:
+        return ""
+    names: list[str] = []
+    for other in state.seats:
+        if other.id == seat:
+            continue
+        stance = ""
+        if other.stance:
+            stance = f" ({one_line(other.stance)[:MAX_STANCE_LENGTH]})"
+        names.append(f"@{other.id}{stance}")
+    return words.offer_help.format(others=", ".join(names), left=left)
+
+
+def _count_left(state: ConsultingState, seat: SeatId) -> int:
+    """Return how often a seat may still consult."""
+    own = state.rules.per_seat - state.count_own(seat)
+    return min(own, state.rules.per_session - len(state.consultations))
 
 
 def add_consultation_rules(
@@ -202,7 +231,7 @@ def _ask_person(
 ) -> PersonAsk:
     """Return the protocol's ask with what the person has learned by consulting, and whom it may consult."""
     language, person = state.opened.language, inner()
-    learned = _build_own_prompt(state, CONSULTATION_PROMPT[language], ask, is_gate=is_gate)
+    learned = _build_own_prompt(state, CONSULTATION_PROMPT[language], ask)
     about = "\n\n".join(part for part in (learned, person.about) if part)
     may_ask = not is_gate and strip_repeat_id(ask.id) not in state.refused
     others = tuple(seat.id for seat in state.seats if seat.id != ask.seat)
@@ -215,15 +244,14 @@ def build_consultation_brief(
     """Build the brief of the consulted seat: the question and its own role, nothing of what others said."""
     language, seat = state.opened.language, state.seat(ask.seat)
     words = CONSULTATION_PROMPT[language]
-    question = render_request(language, current.request, ask.seat)
-    lines = seat.introduce(words.you, words.instructions)
+    lines = introduce_seat(language, seat)
     last = state.words.get(seat.id, "")
     if last:
         lines += ["", words.own_words, quote_lines(shorten_text(last, MAX_PART_LENGTH))]
     lines += [
         "",
-        words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]),
-        quote_lines(question),
+        words.asks.format(seat=current.seat),
+        quote_lines(_render_question_parts(words, current.request)),
         "",
     ]
     if current.is_direct:
@@ -237,15 +265,15 @@ def build_consultation_brief(
         person=partial(build_consulted_ask, language, current.seat, current.request),
     )
     topic = quote_user(shorten_text(state.opened.topic, MAX_PART_LENGTH))
+    now = words.now.format(asker=current.seat, seat=seat.id).strip()
     return fill_brief(
         state,
         ask,
         rules,
-        system=words.system,
         nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
         perception=Perception(goal=current.request.question, memory=memory, own_words=last),
         shared=f"{words.topic}\n{topic}",
-        own="\n".join([*lines, words.now.format(seat=seat.id)]),
+        own="\n".join([*lines, PARTICIPANT_PROMPT[language].heads["now"], now]),
         subject=current.request.question,
         again=current.tries,
     )
@@ -275,9 +303,7 @@ def build_record_brief(
     )
 
 
-def _build_own_prompt(
-    state: ConsultingState, words: ConsultationPromptText, ask: Ask, *, is_gate: bool
-) -> str:
+def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask: Ask) -> str:
     seat = ask.seat
     lines: list[str] = []
     learned = state.list_learned(seat)
@@ -288,14 +314,8 @@ def _build_own_prompt(
     refusal = state.refused.get(strip_repeat_id(ask.id))
     if refusal is not None:
         lines.append(words.refused.format(reason=words.refusals[refusal]))
-    elif is_gate:
-        lines.append(words.gate)
-    elif learned:
-        left = min(
-            state.rules.per_seat - state.count_own(seat),
-            state.rules.per_session - len(state.consultations),
-        )
-        lines.append(words.left.format(count=left) if left > 0 else words.none_left)
+    elif learned and _count_left(state, seat) <= 0:
+        lines.append(words.none_left)
     return "\n".join(lines)
 
 
