@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from bench.review.fixtures import SUBJECTS, TEMPLATES, Fixture, build_fixture
 from moothall import Decision, Moot
+from moothall.app.requirement import Requirement, Worth, judge_decision
 from moothall.domain.effects import Brief
 from moothall.domain.topic import ContextFile
-from moothall.surfaces.cli.requirement import Requirement, Worth, judge_decision
 
 PATHS: Final = (
     ".github/workflows/ci.yml",
@@ -210,8 +210,7 @@ async def review_scene(moot: Moot, scene: Scene, names: Sequence[str] = NAMES) -
 
 def passes(decision: Decision, worth: Worth = "fair") -> bool:
     """Whether a gate that requires an approval lets the change through."""
-    code, _ = judge_decision(decision, replace(APPROVED, worth=worth), "en")
-    return code == 0
+    return judge_decision(decision, replace(APPROVED, worth=worth), "en").is_met
 
 
 @dataclass(slots=True)

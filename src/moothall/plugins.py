@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from moothall.app.environment import resolve_home as resolve_home
+    from moothall.app.held_sessions import SessionPlan as SessionPlan
     from moothall.app.moot import Moot as Moot
+    from moothall.app.reading_threads import run_on_own_thread as run_on_own_thread
+    from moothall.app.requirement import Worth as Worth
     from moothall.app.session_options import Options as Options
+    from moothall.app.session_options import refuse_options as refuse_options
     from moothall.codec.adapters import get_adapter as get_adapter
     from moothall.domain.answer_table import AnswerField as AnswerField
     from moothall.domain.answer_table import AnswerTable as AnswerTable
@@ -231,12 +235,12 @@ else:
     # Loaded at the first use: a row, a protocol or a command of a feature loads what it names, and no more.
     _NAMES = """
 app.environment: resolve_home
+app.held_sessions: SessionPlan
 app.moot: Moot
-app.session_options: Options
-reading.choices: build_choices
-reading.stated: find_choice
+app.reading_threads: run_on_own_thread
+app.requirement: Worth
+app.session_options: Options refuse_options
 codec.adapters: get_adapter
-reading.schemas: allow_list allow_text allow_values build_table_schema narrow_schema
 domain.answer_table: AnswerField AnswerTable StateAsk ask_for_replies ask_person define_answer
 domain.answer_table: fill_brief index_by_kind quote_open_inputs read_two_sides
 domain.budget: Budget ExpectedCalls FREE LONG_ANSWER SHORT_ANSWER Usage
@@ -266,6 +270,9 @@ participants.kinds: ParticipantKind SeatRequest
 ports.feature: CommandRow Feature OpenerRow SessionFolder
 ports.participant: Answer NoAnswer OnText Participant Similarity
 ports.plugin: AnyPlugin BlindChoice JoinGuide Plan ProtocolPlugin
+reading.choices: build_choices
+reading.schemas: allow_list allow_text allow_values build_table_schema narrow_schema
+reading.stated: find_choice
 reports.ballot: Ballot BallotLine CandidateSupport
 reports.blocks: Bar Bars Block Bullets Card ColumnChart Details Fields Heading Line LineChart Mark
 reports.blocks: Muted Preformatted Quote References Report Series Shares Strong Table build_section

@@ -129,11 +129,11 @@ def test_a_receiver_gets_what_it_was_added_for_and_nothing_from_before(tmp_path:
     with receiver.running("ok"), Server(cli) as server:
         old = server.local.open(topic="Before?")
         # Every language that Moot has words in.
-        plain = cli.json(
-            "notify", "add", f"http://127.0.0.1:{receiver.port}/plain", "--language", "de"
-        )["id"]
-        assert "private network" in cli("notify", "test", plain, code=1).err
-        cli("notify", "remove", plain)
+        plain = f"http://127.0.0.1:{receiver.port}/plain"
+        refused = cli("notify", "add", plain, "--language", "de", code=2)
+        assert "private network" in refused.err
+        by_language = cli.json("notify", "add", plain, "--private", "--language", "de")["id"]
+        cli("notify", "remove", by_language)
         here = f"http://127.0.0.1:{receiver.port}"
         cli("notify", "add", f"{here}/minski", "--private", "--seat", "minski", "--event", "turn")
         cli("notify", "add", f"{here}/old", "--private", "--session", old)

@@ -52,7 +52,9 @@ def test_a_decision_gates_by_the_exit_code_of_run_and_show(cli: Cli) -> None:
         assert told in done.err.splitlines()[-1]
         if code != 2:
             assert done.out == cli("show", "s").out
-            assert cli.json("show", "s", *words, code=code) == cli.json("show", "s")
+            shown = cli.json("show", "s", *words, code=code)
+            assert shown.pop("gate")["outcome"] == ("otherwise" if code else "met")
+            assert shown == cli.json("show", "s")
 
 
 def test_what_is_not_decided_is_no_approval(cli: Cli) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType, UnionType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from moothall.app.environment import LIST, resolve_search_file
 from moothall.app.remembering import Remembering
@@ -18,11 +18,17 @@ from moothall.domain.ids import AskId, SessionId, parse_session_id
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting
 
+T = TypeVar("T")
+
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask a participant.
+    from moothall.app.held_sessions import SessionPlan
     from moothall.app.opening import PlannedSession
     from moothall.app.outages import OnParked
+    from moothall.app.recurring import RepeatedAnswer
+    from moothall.app.requirement import Worth
     from moothall.app.session_options import Options
+    from moothall.app.typed_decisions import TypedDecision
     from moothall.engine.context import Event
     from moothall.engine.engine import Engine
     from moothall.engine.outside_answers import OutstandingAsk
@@ -135,9 +141,105 @@ class Moot(Resources):
         await self.prepare_resume(session, swaps=swaps, check=check)
         return await self.run(session, wait=wait)
 
-    async def hold(self, topic: str, **options: "Unpack[Options]") -> "Decision":
-        """Open a session and run it to its end."""
-        return await self.run(await self.open(topic, **options))
+    @overload
+    async def hold(
+        self,
+        topic: str,
+        *,
+        require: str | Sequence[str] = (),
+        require_worth: "Worth" = "fair",
+        output_type: None = None,
+        dry_run: Literal[False] = False,
+        **options: "Unpack[Options]",
+    ) -> "Decision": ...
+
+    @overload
+    async def hold(
+        self,
+        topic: str,
+        *,
+        require: str | Sequence[str] = (),
+        require_worth: "Worth" = "fair",
+        output_type: None = None,
+        dry_run: Literal[True],
+        **options: "Unpack[Options]",
+    ) -> "SessionPlan": ...
+
+    @overload
+    async def hold(
+        self,
+        topic: str,
+        *,
+        require: str | Sequence[str] = (),
+        require_worth: "Worth" = "fair",
+        output_type: type[T],
+        dry_run: Literal[False] = False,
+        **options: "Unpack[Options]",
+    ) -> "TypedDecision[T]": ...
+
+    async def hold(
+        self,
+        topic: str,
+        *,
+        require: str | Sequence[str] = (),
+        require_worth: "Worth" = "fair",
+        output_type: type[Any] | None = None,
+        dry_run: bool = False,
+        **options: "Unpack[Options]",
+    ) -> "Decision | SessionPlan | TypedDecision[Any]":
+        """Open a session and run it to its end.
+
+        With `require` the decision has a `gate`: whether one of these choices was decided, and is worth at least `require_worth`.
+        With an `output_type` (a pydantic model or a dataclass) a model of the session fills it from the decision. With `dry_run`
+        nobody is asked and nothing is recorded: the plan says who would sit and what it would cost.
+        """
+        from moothall.app import held_sessions
+        from moothall.app.opening import open_planned
+        from moothall.app.session_options import validate_options
+
+        check_argument("topic", topic, str)
+        if dry_run:
+            if output_type is not None:
+                raise BadSetting(
+                    "dry_run: nothing is decided, so that there is no output_type to fill"
+                )
+            # A plan needs no key: nobody is asked.
+            options["check"] = False
+        prepared = await held_sessions.prepare_hold(
+            self,
+            self.remembering,
+            topic,
+            validate_options(options),
+            require=require,
+            require_worth=require_worth,
+            output_type=output_type,
+        )
+        if dry_run:
+            return held_sessions.build_session_plan(self, prepared.planned)
+        session = await open_planned(self, prepared.planned)
+        decision = await self.run(session)
+        return await held_sessions.finish_hold(self, decision, prepared)
+
+    async def again(
+        self,
+        session: str,
+        *,
+        wait: bool | float = False,
+        require: str | Sequence[str] = (),
+        require_worth: "Worth" = "fair",
+    ) -> "RepeatedAnswer":
+        """Ask the question of a session again: the same seats, options and files, and nobody knows the former answer.
+
+        What was cut short goes on. With `require` the latest decision has a `gate`, as from `hold`.
+        """
+        from moothall.app.recurring import RepeatedAnswer, open_again
+        from moothall.app.requirement import add_gate, build_requirement, check_required
+
+        required = build_requirement(require, require_worth)
+        check_required(required)
+        asked = await open_again(self, session)
+        latest = add_gate(await self.run(asked.session, wait=wait), required)
+        return RepeatedAnswer(latest=latest, former=await self.decision(asked.former))
 
     async def recall(self) -> "DecisionMemory":
         """Return decision memory, after adding every session that ended without being remembered because its process died."""
@@ -276,9 +378,6 @@ class Moot(Resources):
 async def _list_entries(engine: "Engine", session: str) -> list[Entry]:
     records = await engine.records(parse_session_id(session))
     return [engine.entry(record) for record in records]
-
-
-T = TypeVar("T")
 
 
 def run_blocking(work: Callable[[], Awaitable[T]]) -> T:

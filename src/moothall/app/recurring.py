@@ -6,11 +6,13 @@ compared with. A schedule is the system's own: cron, or a timer.
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from moothall.app.decision_records import with_recorded_trust
 from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.protocols import find_plugin
+from moothall.app.resources import Resources
+from moothall.app.session_reader import read_session
 from moothall.domain.facts import Opened
 from moothall.domain.ids import AGAIN, SessionId, parse_session_id
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
@@ -19,9 +21,6 @@ from moothall.domain.topic import normalize_label
 from moothall.errors import BadSetting, SessionBusy, SessionExists
 from moothall.reports.decision import Decision
 from moothall.scoring.likeness import is_same_by_words
-
-if TYPE_CHECKING:
-    from moothall.app.moot import Moot
 
 _REPEATED: Final = compile_late(rf"(?P<first>.+){AGAIN}(?P<number>[1-9][0-9]{{0,8}})")
 
@@ -34,7 +33,20 @@ class RecurringSession:
     former: SessionId
 
 
-async def open_again(moot: "Moot", session: str) -> RecurringSession:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedAnswer:
+    """What a question that was asked again came to, beside the last answer before."""
+
+    latest: Decision
+    former: Decision
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether another answer was decided; not where nothing was."""
+        return self.latest.decision is not None and has_changed(self.former, self.latest)
+
+
+async def open_again(moot: Resources, session: str) -> RecurringSession:
     """Open the next session of a chain, or return its last one, if that has not ended: then it goes on.
 
     Raises BadSetting for a session that cannot be repeated, SessionBusy where another process repeats it at the same moment.
@@ -88,7 +100,7 @@ async def open_again(moot: "Moot", session: str) -> RecurringSession:
         ) from cause
 
 
-async def _list_repeats(moot: "Moot", first: SessionId) -> list[SessionId]:
+async def _list_repeats(moot: Resources, first: SessionId) -> list[SessionId]:
     """The sessions that ask a session again, in their order; not those that ask one of them again in a chain of its own."""
     repeats = []
     depth = first.count(AGAIN) + 1
@@ -125,10 +137,11 @@ def _check_repeatable(session: SessionId, opened: Opened) -> None:
         )
 
 
-async def _find_last_answer(moot: "Moot", chain: list[SessionId]) -> SessionId:
+async def _find_last_answer(moot: Resources, chain: list[SessionId]) -> SessionId:
     """The last session that decided something; the first one where none did."""
     for session in reversed(chain):
-        if (await moot.decision(session)).decision is not None:
+        read = await read_session(moot, session)
+        if read.decide().decision is not None:
             return session
     return chain[0]
 

@@ -79,6 +79,10 @@ class Resources:
             # A wrong name is refused here, where it is given.
             _ = self.seating
 
+    def list_given(self, ledger: Ledger) -> GivenResources:
+        """Return what this one was given, with another ledger: for work whose sessions must not mix with its own."""
+        return {**self._given, "environ": self.environ, "ledger": ledger}
+
     async def _start(self) -> None:
         """Open the ledger that the environment names, unless one was given; raises what `open_ledger` raises."""
         if self._ledger is None:
@@ -87,6 +91,12 @@ class Resources:
             )
             # Not before: a folder whose ledger is another program's file, or missing, is left as it is.
             environment.tighten_home(self.environ)
+        if self._given.get("telemetry") is None and _names_collector(self.environ):
+            # The SDK of OpenTelemetry takes a while to load: only where its variables are set.
+            from moothall.app.traces import open_tracer
+
+            tracer = self._stack.enter_context(open_tracer(self.environ))
+            self.telemetry = Telemetry(tracer=tracer)
 
     async def _close(self) -> None:
         await self._stack.aclose()
@@ -196,6 +206,11 @@ class Resources:
         except LedgerDamaged:
             return ""
         return "" if archived is None else explain_archived(session, archived)
+
+
+def _names_collector(environ: Mapping[str, str]) -> bool:
+    """Whether the standard variables may name a collector of spans: what sends them is loaded only then."""
+    return any(name.startswith("OTEL_EXPORTER_OTLP") for name in environ)
 
 
 class SystemClock:

@@ -23,6 +23,7 @@ from moothall.engine.context import EntryAdded, Event, EventQueue
 from moothall.engine.given_texts import prepare_search
 from moothall.engine.outside_answers import MAX_REASON_LENGTH, OutsideAnswers
 from moothall.engine.owned_groups import pair_answers
+from moothall.engine.session_log import log_entries
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
 from moothall.engine.snapshot import Replay, ReplayResult, Snapshot, replay_records
 
@@ -76,6 +77,7 @@ class Engine(OutsideAnswers):
                 self._numbers.clear()
                 continue
             self._cache_snapshot(snapshot)
+            log_entries(name, [written.entry])
             return name
 
     async def _next_id(self, now: datetime) -> SessionId:

@@ -24,6 +24,7 @@ from moothall.engine.outages import (
     holds_half,
 )
 from moothall.engine.questions import Questions, Response, build_fact
+from moothall.engine.session_log import log_entries
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult, grow_patience, step
 from moothall.errors import LedgerUnavailable, SeqConflict, SessionBusy
@@ -257,6 +258,7 @@ class SessionRun:
             return False
         self.snapshot = batch.snapshot
         self._context.telemetry.counts.ended += batch.snapshot.is_closed
+        log_entries(batch.snapshot.session, [each.entry for each in batch.written])
         self._is_taken_up = False
         # Answers that arrived during the append wait for the next step.
         del self._arrived[:taken]

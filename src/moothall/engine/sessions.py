@@ -15,6 +15,7 @@ from moothall.domain.records import StoredRecord
 from moothall.engine.context import EngineContext, EventHub, PauseWatch
 from moothall.engine.given_texts import GivenTexts, list_hashes, prepare_search
 from moothall.engine.outages import OutageLog
+from moothall.engine.session_log import log_entries
 from moothall.engine.session_loop import NEW_SECONDS, SessionRun
 from moothall.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moothall.engine.step import StepResult, find_exceeded_budget, step
@@ -222,6 +223,7 @@ class Sessions:
         except errors.SeqConflict:
             return False
         self.context.telemetry.counts.ended += after.is_closed
+        log_entries(after.session, [each.entry for each in written])
         self._cache_snapshot(after)
         run = self._runs.get(after.session)
         if run is not None:

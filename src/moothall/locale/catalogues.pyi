@@ -962,3 +962,14 @@ class TerminalPromptText(Texts):
     earlier: str
 
 TERMINAL_PROMPT: Catalogue[TerminalPromptText]
+
+class TypedDecisionText(Texts):
+    system: str
+    question: str
+    decision: str
+    memo: str
+    reasons: str
+    ask: str
+    corrected: str
+
+TYPED_DECISION: Catalogue[TypedDecisionText]

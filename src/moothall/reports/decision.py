@@ -14,6 +14,7 @@ from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import compile_late, encode_fields, strip_control
 from moothall.domain.session_state import LostSeat
 from moothall.domain.topic import ActionItem, Frame, QuestionKind
+from moothall.reports.gate import GateJudgement
 from moothall.reports.how import How, LeadingSide, Standing, TieBreak
 from moothall.scoring.depth import DepthTaken
 from moothall.scoring.estimates import ForecastEstimate, NumberEstimate
@@ -368,6 +369,8 @@ class Decision:
     """How many more would have been enough; None where nobody can say."""
     faults: tuple[QuotationFault, ...] = ()
     """The quotations that do not stand where they are said to."""
+    gate: GateJudgement | None = None
+    """What a gate says of it, where its caller required something; None otherwise."""
     opened_on: str = ""
     """The day on which the session was opened, such as 2026-11-19."""
     cursor: int = field(default=0, compare=False)

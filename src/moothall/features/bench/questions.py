@@ -5,7 +5,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -77,19 +77,41 @@ def load_questions(path: Path) -> list[BenchQuestion]:
         if path.stat().st_size > MAX_BYTES:
             raise BadSetting(f"{path.name}: larger than {MAX_BYTES:,} bytes")
         text = path.read_text(encoding="utf-8-sig")
+    except IsADirectoryError as cause:
+        raise BadSetting(
+            f"{path} is a folder; give a file of questions: questions.jsonl"
+        ) from cause
     except OSError as cause:
         raise BadSetting(f"{path}: cannot be read: {cause.strerror}") from cause
     except UnicodeDecodeError as cause:
         raise BadSetting(f"{path.name}: not UTF-8 text: {cause}") from cause
-    rows = (
-        _read_csv(text, path.name)
-        if path.suffix.lower() == ".csv"
-        else _read_json_lines(text, path.name)
-    )
+    rows = _read_json_lines(text, path.name)
+    if path.suffix.lower() == ".csv":
+        rows = _read_csv(text, path.name)
+    places = ((f"{path.name}, line {line}", row) for line, row in rows)
+    return _collect_questions(path.name, places)
+
+
+def build_questions(rows: Iterable[BenchQuestion | Mapping[str, Any]]) -> list[BenchQuestion]:
+    """Return questions that a program lists; raises BadSetting, with the place of the fault."""
+    places: list[tuple[str, BenchQuestion | Mapping[str, Any]]] = []
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, BenchQuestion | Mapping):
+            raise BadSetting(
+                f"questions: number {number} is not an object with question and answer"
+            )
+        places.append((f"questions, number {number}", row))
+    return _collect_questions("questions", places)
+
+
+def _collect_questions(
+    name: str, rows: Iterable[tuple[str, BenchQuestion | Mapping[str, Any]]]
+) -> list[BenchQuestion]:
     questions: dict[str, BenchQuestion] = {}
-    for line, row in rows:
-        where = f"{path.name}, line {line}"
-        question = _build_question(row, where)
+    for where, row in rows:
+        question = row
+        if not isinstance(question, BenchQuestion):
+            question = _build_question(question, where)
         if question.key in questions:
             raise BadSetting(
                 f"{where}: the question {question.question[:60]!r} stands in the file twice"
@@ -99,7 +121,7 @@ def load_questions(path: Path) -> list[BenchQuestion]:
             raise BadSetting(f"{where}: more than {MAX_QUESTIONS:,} questions")
     if not questions:
         raise BadSetting(
-            f'{path.name}: no question; expected lines such as {{"question": "2 + 2?", "answer": "4"}}'
+            f'{name}: no question; expected lines such as {{"question": "2 + 2?", "answer": "4"}}'
         )
     return list(questions.values())
 

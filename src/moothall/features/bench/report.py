@@ -1,8 +1,10 @@
 """The report of a bench: how the ways of deciding did on questions whose answers are known."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
+from moothall.features.bench.questions import BenchQuestion
 from moothall.features.bench.trials import (
     JudgeFigures,
     Recommendation,
@@ -19,6 +21,7 @@ from moothall.plugins import (
     Bar,
     Bars,
     Block,
+    Details,
     Language,
     Line,
     LineChart,
@@ -28,9 +31,14 @@ from moothall.plugins import (
     build_section,
     build_table,
     one_line,
+    shorten_text,
 )
 
 _NONE: Final = "–"
+MAX_ROWS: Final = 200
+"""How many questions one table has."""
+MAX_QUESTION: Final = 200
+MAX_SAID: Final = 80
 
 
 def build_bench_report(
@@ -41,11 +49,14 @@ def build_bench_report(
     language: Language,
     *,
     judge: JudgeFigures | None = None,
+    questions: Sequence[BenchQuestion] = (),
+    categories: Mapping[str, Mapping[str, WayFigures]] = MappingProxyType({}),
 ) -> Report:
-    """Return the report: what to use, in one sentence; then the figures, the differences and how sure each way was."""
+    """Return the report: what to use, in one sentence; then the figures, the differences and how sure each way was; at last what
+    each way answered to each question."""
     words = BENCH[language]
     figures = {way: sum_up(list(trials.values())) for way, trials in ways.items()}
-    questions = len({key for trials in ways.values() for key in trials})
+    count = len({key for trials in ways.values() for key in trials})
     advice = recommend(ways, singles)
     missing = [
         Line(words.unasked[why].format(count=count), "warn")
@@ -60,22 +71,71 @@ def build_bench_report(
         for way, each in figures.items()
     ]
     bars = Bars(tuple(shares))
+    best = Line(describe_recommendation(advice, figures, words), "strong")
+    # The sums first, each answer last: a thousand questions must not stand before what they came to.
+    record = [
+        *build_section(words.figures, (bars, build_table(words.heads, rows))),
+        *build_section(words.differences.format(way=advice.single), differences),
+        *build_section(words.by_category, _build_categories(categories, words)),
+    ]
+    record += build_section(words.sureness, _chart_sureness(ways, words))
+    record += build_section(words.answers, _list_answers(ways, questions, words))
     return Report(
         session=SessionId(name),
         language=language,
         title=words.title,
-        topic=words.topic.format(name=one_line(name), questions=questions),
-        decision=(
-            Line(describe_recommendation(advice, figures, words), "strong"),
-            *_describe_judge(judge, words),
-            *missing,
-        ),
-        record=(
-            *build_section(words.figures, (bars, build_table(words.heads, rows))),
-            *build_section(words.differences.format(way=advice.single), differences),
-            *build_section(words.sureness, _chart_sureness(ways, words)),
-        ),
+        topic=words.topic.format(name=one_line(name), questions=count),
+        decision=(best, *_describe_judge(judge, words), *missing),
+        record=tuple(record),
     )
+
+
+def _build_categories(
+    categories: Mapping[str, Mapping[str, WayFigures]], words: BenchText
+) -> tuple[Block, ...]:
+    """How many questions of each category each way answers right."""
+    rows: list[tuple[str, ...]] = []
+    for category, figures in categories.items():
+        shares = [f"{each.right}/{each.asked}" for each in figures.values()]
+        rows.append((one_line(category) or words.no_category, *shares))
+    if not rows:
+        return ()
+    ways = next(iter(categories.values()))
+    return (build_table((words.category, *ways), rows),)
+
+
+def _list_answers(
+    ways: Mapping[str, Mapping[str, Trial]], questions: Sequence[BenchQuestion], words: BenchText
+) -> tuple[Block, ...]:
+    """What each way answered to each question, and which answers are wrong; folded, in tables of bounded length."""
+    tables: list[Block] = []
+    for start in range(0, len(questions), MAX_ROWS):
+        part = questions[start : start + MAX_ROWS]
+        rows = [_describe_question(each, ways) for each in part]
+        title = words.answers_of.format(first=start + 1, last=start + len(part))
+        table = build_table((*words.answer_heads, *ways), rows)
+        tables.append(Details(title, (table,)))
+    return tuple(tables)
+
+
+def _describe_question(
+    question: BenchQuestion, ways: Mapping[str, Mapping[str, Trial]]
+) -> tuple[str, ...]:
+    cells = [
+        shorten_text(one_line(question.question), MAX_QUESTION),
+        shorten_text(one_line(question.answer), MAX_SAID),
+    ]
+    for trials in ways.values():
+        trial = trials.get(question.key)
+        if trial is None:
+            cells.append(_NONE)
+            continue
+        said = shorten_text(one_line(trial.said), MAX_SAID) or _NONE
+        mark = "✗"
+        if trial.right:
+            mark = "✓"
+        cells.append(f"{mark} {said}")
+    return tuple(cells)
 
 
 def _list_differences(

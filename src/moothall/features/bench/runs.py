@@ -45,6 +45,7 @@ VOTE: Final = "vote"
 """The blind vote of the models."""
 FIRST_ASK: Final = "1.propose."
 NO_CHOICE: Final = BlindChoice("", None)
+NOTHING_SAID: Final = "–"
 _MARKS: Final = {True: "✓", False: "✗", None: "…"}
 
 
@@ -135,7 +136,7 @@ class BenchRun:
         trial = self._result.ways[way][question.key]
         is_open = self._progress.is_judged and question.is_free and bool(trial.said)
         self._progress.add(
-            way, trial.said or status, is_right=trial.right or (None if is_open else False)
+            way, trial.said or NOTHING_SAID, is_right=trial.right or (None if is_open else False)
         )
 
     async def _record(
@@ -165,7 +166,15 @@ class BenchRun:
             # The first seat of a model stands for the model alone.
             if seat.id in answers:
                 ways[self._plan.seats[seat.id]][question.key] = answers[seat.id]
-        ways[VOTE][question.key] = count_votes(question, answers, state.seats, state.opened.subject)
+        vote = count_votes(question, answers, state.seats, state.opened.subject)
+        # Where the blind answers are split, its session holds a vote, which is paid for as well.
+        spent = decision.spent
+        ways[VOTE][question.key] = replace(
+            vote,
+            calls=spent.calls,
+            tokens=spent.tokens,
+            cost=None if spent.unpriced else spent.cost,
+        )
 
 
 async def run_jobs(at_once: int, jobs: Sequence[Coroutine[None, None, None]]) -> None:

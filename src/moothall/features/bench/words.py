@@ -18,6 +18,12 @@ class BenchText(Texts):
     difference_heads: tuple[str, ...]
     clear: str
     unclear: str
+    by_category: str
+    category: str
+    no_category: str
+    answers: str
+    answers_of: str
+    answer_heads: tuple[str, ...]
     sureness: str
     sureness_label: str
     sureness_heads: tuple[str, ...]

@@ -1,42 +1,30 @@
 """`moot notify`: who learns by webhook, chat or mail of a seat's turn, the end of a session, an obligation that is due."""
 
-import base64
 import os
-import secrets
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 import click
 
 from moothall.app.environment import load_server_url
 from moothall.domain.safe_text import encode_fields
-from moothall.errors import ProviderRefused
-from moothall.features.notices.receivers import (
-    KEY_PREFIX,
-    Hook,
-    Notice,
-    change_hooks,
-    deliver,
-    find_hook,
-    is_chat_address,
-    load_hooks,
-    parse_receiver,
-)
-from moothall.features.notices.register import TEST, EventKind, NoticeId, open_notice_register
-from moothall.features.notices.words import NOTICES
+from moothall.features.notices.library import Notices
+from moothall.features.notices.receivers import Hook, find_hook
+from moothall.features.notices.register import EventKind
 from moothall.plugins import (
-    BadSetting,
+    Language,
     LanguageChoice,
     Moot,
     Note,
-    parse_seat_id,
-    parse_session_id,
     resolve_home,
 )
 from moothall.surfaces.cli.output import CommandResult, json_command, moot_command
 from moothall.surfaces.cli.ready import ServerUrl
+
+WHO_DELIVERS: Final = (
+    "`moot serve` of this home delivers while it runs: start it, or keep it running"
+)
 
 
 @click.group()
@@ -91,7 +79,15 @@ def notify() -> None:
 )
 @json_command
 async def add(
-    *, url: str, session: str, seat: str, page: str, owner: bool, is_private: bool, **given: Any
+    *,
+    url: str,
+    session: str,
+    seat: str,
+    events: tuple[EventKind, ...],
+    page: str,
+    language: Language,
+    owner: bool,
+    is_private: bool,
 ) -> CommandResult:
     """Add a receiver: a webhook, whose key is printed, or an address of chat or mail as apprise has them (the extra `notify`).
 
@@ -103,32 +99,23 @@ async def add(
     moot notify add - --owner < address.txt
     moot notify add ntfys://ntfy.sh/our-board --session 2026-11-17-port
     """
-    if owner and (seat or given["events"]):
-        raise BadSetting(
-            "--owner is all but the turns of seats; give it without --seat and --event"
-        )
     url = sys.stdin.readline().strip() if url == "-" else url
-    parse_receiver(url, is_private=is_private)
-    names: dict[str, Any] = {
-        "session": session and parse_session_id(session),
-        "seat": seat and parse_seat_id(seat),
-        "page": page,
-        "is_private": is_private,
-    }
-    if owner:
-        given["events"] = tuple(each for each in get_args(EventKind) if each != "turn")
-    key = ""
-    if not is_chat_address(url):
-        key = KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
-    hook = Hook(
-        id=secrets.token_hex(4), url=url, secret=key, since=datetime.now(UTC), **names, **given
+    hook = Notices(Moot()).add(
+        url,
+        session=session,
+        seat=seat,
+        events=events,
+        owner=owner,
+        page=page,
+        language=language,
+        private=is_private,
     )
-    change_hooks(resolve_home(os.environ), lambda hooks: [*hooks, hook])
     lines: list[str | Note] = [f"{hook.id}  {hook.place}"]
-    if key:
-        lines.append(f"key: {key}")
+    if hook.secret:
+        lines.append(f"key: {hook.secret}")
+    lines.append(Note(WHO_DELIVERS))
     lines.append(Note(f"try it: moot notify test {hook.id}"))
-    return CommandResult(json=_describe(hook) | {"secret": key}, lines=lines)
+    return CommandResult(json=_describe(hook) | {"secret": hook.secret}, lines=lines)
 
 
 @notify.command(name="list")
@@ -139,15 +126,17 @@ async def list_receivers(moot: Moot) -> CommandResult:
     \b
     moot notify list
     """
-    book = await open_notice_register(moot.ledger, moot.clock).state()
-    rows = [
-        _describe(hook) | {"delivered": book[hook.id].delivered, "givenUp": book[hook.id].lost}
-        for hook in load_hooks(resolve_home(os.environ))
-    ]
-    lines = [_format_receiver(row) for row in rows]
-    return CommandResult(
-        json=rows, lines=lines or [Note("no receivers yet; add one: moot notify add URL")]
-    )
+    states = await Notices(moot).receivers()
+    rows: list[dict[str, Any]] = []
+    for each in states:
+        counts = {"delivered": each.delivered, "givenUp": each.given_up, "served": each.is_served}
+        rows.append(_describe(each.receiver) | counts)
+    lines: list[str | Note] = [_format_receiver(row) for row in rows]
+    if not rows:
+        lines.append(Note("no receivers yet; add one: moot notify add URL"))
+    elif not any(each.is_served for each in states):
+        lines.append(Note(f"nobody delivers now: {WHO_DELIVERS}"))
+    return CommandResult(json=rows, lines=lines)
 
 
 @notify.command()
@@ -159,21 +148,11 @@ async def test(*, receiver: str) -> CommandResult:
     \b
     moot notify test 6412413f
     """
-    hook = find_hook(resolve_home(os.environ), receiver)
-    text = NOTICES[hook.language].test.format(link=hook.page)
-    now = datetime.now(UTC)
-    notice = Notice(
-        id=NoticeId(event=TEST, at=now),
-        at=now,
-        text=text,
-        link=hook.page,
-        language=hook.language,
-    )
-    if failure := await deliver(hook, notice):
-        raise ProviderRefused(f"{hook.place} did not take the notice: {failure}")
-    name = notice.id.text
+    notices = Notices(Moot())
+    name = await notices.test(receiver)
+    place = find_hook(resolve_home(os.environ), receiver).place
     return CommandResult(
-        json={"id": name, "delivered": True}, lines=[f"{hook.place} took the notice {name}"]
+        json={"id": name, "delivered": True}, lines=[f"{place} took the notice {name}"]
     )
 
 
@@ -186,9 +165,7 @@ async def remove(*, receiver: str) -> CommandResult:
     \b
     moot notify remove 6412413f
     """
-    home = resolve_home(os.environ)
-    hook = find_hook(home, receiver)
-    change_hooks(home, lambda hooks: [each for each in hooks if each.id != receiver])
+    hook = Notices(Moot()).remove(receiver)
     return CommandResult(json=_describe(hook), lines=[f"removed {hook.id}  {hook.place}"])
 
 

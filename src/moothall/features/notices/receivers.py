@@ -20,7 +20,7 @@ from moothall.domain.safe_text import is_web_address
 from moothall.errors import FolderUnwritable
 from moothall.features.notices.chat import check_chat_address, send_chat_message
 from moothall.features.notices.register import EventKind, NoticeId
-from moothall.participants.hosts import send_request
+from moothall.participants.hosts import is_private_host, resolve_host, send_request
 from moothall.plugins import BadSetting, Language, get_adapter
 
 FILE: Final = "notices.json"
@@ -140,9 +140,29 @@ def is_chat_address(url: str) -> bool:
 def parse_receiver(url: str, *, is_private: bool) -> str:
     """The address of a receiver: of a webhook, or of chat or mail. Raises BadSetting or MissingExtra."""
     if not is_chat_address(url) or len(url) > MAX_URL_LENGTH:
-        return parse_address(url)
+        address = parse_address(url)
+        _check_place(address, is_private=is_private)
+        return address
     check_chat_address(url, is_private=is_private)
     return url
+
+
+def _check_place(address: str, *, is_private: bool) -> None:
+    """Refuse a webhook that would never be delivered to, or in clear text over the network; raises BadSetting."""
+    # What `private` allows is looked at when a notice is sent: a name may lead elsewhere by then.
+    if is_private:
+        return
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    if is_private_host(host):
+        raise BadSetting(
+            f"{host} is on this machine or in a private network; add it with --private if that is meant"
+        )
+    if parts.scheme == "http":
+        raise BadSetting(
+            f"http://{host} would be sent words of participants in clear text; give https://, or --private for an address "
+            "in a private network"
+        )
 
 
 def sign_notice(secret: str, name: str, timestamp: int, body: bytes) -> str:
@@ -160,6 +180,8 @@ async def deliver(hook: Hook, notice: Notice) -> str:
         )
     try:
         async with asyncio.timeout(SEND_SECONDS):
+            if await _leaves_in_clear(hook.url):
+                return f"{hook.place} is outside of private networks, where http:// is read by others; add it with https://"
             status = await _post(hook, notice)
     except TimeoutError:
         return f"no answer within {SEND_SECONDS:g} s"
@@ -169,6 +191,15 @@ async def deliver(hook: Hook, notice: Notice) -> str:
         return f"{error}; add it with --private if that is meant"
     # A redirect is not followed: it could lead to a place that the owner did not name.
     return "" if 200 <= status < 300 else f"the answer was {status}"
+
+
+async def _leaves_in_clear(url: str) -> bool:
+    """Whether a webhook would go out of private networks without encryption."""
+    parts = urlsplit(url)
+    if parts.scheme != "http":
+        return False
+    addresses = await resolve_host(parts.hostname or "", parts.port or 80)
+    return not all(map(is_private_host, addresses))
 
 
 def _encode_notice(notice: Notice) -> bytes:

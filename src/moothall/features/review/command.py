@@ -7,7 +7,12 @@ from typing import get_args
 import click
 
 from moothall.features.review.facts import Verdict
-from moothall.features.review.material import build_review_options, describe_parts, read_reviewed
+from moothall.features.review.material import (
+    Reviewed,
+    build_review_options,
+    describe_parts,
+    read_reviewed,
+)
 from moothall.features.review.words import REVIEW_REPORT
 from moothall.plugins import (
     BadSetting,
@@ -69,7 +74,8 @@ def review(
 
     def prepare() -> tuple[str, Options]:
         _check_folders(sarif, markdown)
-        files = read_reviewed(sources, diff, span, os.environ)
+        wanted = Reviewed(sources=sources, diff=None if diff is None else Path(diff), commits=span)
+        files = read_reviewed(wanted, os.environ)
         return build_review_options(files, about, options)
 
     async def finish(moot: Moot, session: str, code: int) -> int:

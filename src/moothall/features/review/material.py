@@ -2,6 +2,8 @@
 
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from moothall.app.given_files import decode_text, read_given_files, read_text
@@ -27,22 +29,37 @@ GIT_SECONDS: Final = 60.0
 DIFF_NAME: Final = "change.diff"
 
 
-def read_reviewed(
-    sources: Sequence[str], diff: str | None, span: str | None, environ: Mapping[str, str]
-) -> list[ContextFile]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What is to be reviewed: exactly one of the first three."""
+
+    sources: Sequence[str | Path | ContextFile] = ()
+    """Files, or `-` for a diff on standard input."""
+    diff: str | Path | None = None
+    """The text of a diff, or the path of its file."""
+    commits: str | None = None
+    """A range of commits, such as `main..HEAD`."""
+    folder: Path | None = None
+    """Where the repository of the commits is; None for the current folder."""
+
+
+def read_reviewed(wanted: Reviewed, environ: Mapping[str, str]) -> list[ContextFile]:
     """Read what is to be reviewed: files, or one diff. Raises BadSetting when it is nothing, two things, or no diff."""
+    sources, diff, span = wanted.sources, wanted.diff, wanted.commits
     given = [bool(sources), diff is not None, span is not None]
     if sum(given) != 1:
         raise BadSetting(
             "give one thing to review: files, - for a diff on standard input, --diff FILE, or --range A..B"
         )
     if span is not None:
-        return [_check_diff(_read_range(span), f"--range {span}")]
+        return [_check_diff(_read_range(span, wanted.folder), f"--range {span}")]
+    if isinstance(diff, str):
+        return [_check_diff(diff, "the text of the diff")]
     if diff is not None or STDIN in sources:
         if len(sources) > 1:
             raise BadSetting("- is a diff on standard input; files are reviewed without it")
-        text = read_text(diff or STDIN, environ)
-        return [_check_diff(text, diff or "standard input")]
+        text = read_text(str(diff or STDIN), environ)
+        return [_check_diff(text, str(diff or "standard input"))]
     return read_given_files(sources, environ).files
 
 
@@ -55,8 +72,8 @@ def _check_diff(text: str, label: str) -> ContextFile:
     return ContextFile(name=DIFF_NAME, text=text)
 
 
-def _read_range(span: str) -> str:
-    """Return the diff of a range of commits here. Raises BadSetting with what git says."""
+def _read_range(span: str, folder: Path | None) -> str:
+    """Return the diff of a range of commits. Raises BadSetting with what git says."""
     if span.startswith("-") or not span.strip():
         raise BadSetting(f"--range {span!r}: expected commits such as main..HEAD")
     command = [
@@ -71,8 +88,14 @@ def _read_range(span: str) -> str:
         "--",
     ]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=GIT_SECONDS, check=False)  # noqa: S603 - git, and no shell
+        done = subprocess.run(  # noqa: S603 - git, and no shell
+            command, cwd=folder, capture_output=True, timeout=GIT_SECONDS, check=False
+        )
+    except NotADirectoryError as cause:
+        raise BadSetting(f"{folder} is not a folder") from cause
     except FileNotFoundError as cause:
+        if folder is not None and not folder.is_dir():
+            raise BadSetting(f"{folder} is not a folder") from cause
         raise BadSetting(
             "--range needs git, which is not installed here; give the diff with --diff FILE"
         ) from cause

@@ -11,6 +11,7 @@ import click
 
 from moothall.app.panels import resolve_platform_path
 from moothall.app.project_root import TABLE, find_project_root
+from moothall.app.requirement import Requirement
 from moothall.domain.roster import MAILBOX
 from moothall.features.roundtable.facts import MODERATOR
 from moothall.features.roundtable.files import MINUTES, TurnFile, extract_notes, list_notes
@@ -56,12 +57,7 @@ from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.main import LazyGroup, guess_language
 from moothall.surfaces.cli.operations import Command, call_command, call_here, perform, read_dash
 from moothall.surfaces.cli.output import CommandResult
-from moothall.surfaces.cli.requirement import (
-    Requirement,
-    check_required,
-    judge_decision,
-    require_option,
-)
+from moothall.surfaces.cli.requirement import check_required, judge_exit, require_option
 from moothall.surfaces.cli.terminal_session import build_plan_result
 
 MAX_SPEECH_LENGTH: Final = 50_000
@@ -362,7 +358,7 @@ def relay(
         result = CommandResult(json=build_conference_out(call, name, status), lines=lines)
         if not required:
             return result
-        code, reason = judge_decision(await moot.decision(status.session), required, spoken[0])
+        code, reason = judge_exit(await moot.decision(status.session), required, spoken[0])
         return replace(result, lines=[*lines, Note(reason)], code=code)
 
     def describe_stop() -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, assert_never
 import click
 
 from moothall.app import session_options as kinds
+from moothall.app.requirement import NO_REQUIREMENT, Requirement
 from moothall.app.session_options import (
     Opener,
     SessionOption,
@@ -26,17 +27,11 @@ from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.arguments import QUESTIONS, Duration, LanguageChoice
 from moothall.surfaces.cli.main import guess_language
-from moothall.surfaces.cli.requirement import (
-    NO_REQUIREMENT,
-    Requirement,
-    check_required,
-    require_option,
-)
+from moothall.surfaces.cli.requirement import REQUIRE, check_required, require_option
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 WAIT: Final = "--wait"
-REQUIRE: Final = "--require"
 WAIT_UNSAID: Final = "7d"
 _DURATION_LIKE: Final = compile_late(r"[\d.]+[a-z\d.]*")
 

@@ -8,7 +8,8 @@ from typing import Any, get_args
 import click
 
 from moothall.app.moot import Moot
-from moothall.app.recurring import has_changed, open_again
+from moothall.app.recurring import RepeatedAnswer, open_again
+from moothall.app.requirement import Requirement, add_gate
 from moothall.app.session_options import Options
 from moothall.app.special_sessions import (
     DEFAULT_TIME,
@@ -37,12 +38,7 @@ from moothall.surfaces.cli.options import (
     wait_option,
 )
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.requirement import (
-    Requirement,
-    check_required,
-    judge_decision,
-    require_option,
-)
+from moothall.surfaces.cli.requirement import check_required, judge_exit, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys, open_and_hold
 
 
@@ -248,14 +244,15 @@ def again(*, session: str, wait: float | None, required: Requirement, as_json: b
             latest = await moot.run(asked.session, wait=wait or False)
             former = await moot.decision(asked.former)
         words = SESSION_COMMAND[language]
-        is_changed = latest.decision is not None and has_changed(former, latest)
+        is_changed = RepeatedAnswer(latest=latest, former=former).is_changed
         if as_json:
             said = {
                 "formerSession": asked.former,
                 "former": former.short_choice,
                 "changed": is_changed,
             }
-            output.print_json({**said, "latest": encode_with_memo(latest)})
+            gated = add_gate(latest, required)
+            output.print_json({**said, "latest": encode_with_memo(gated)})
         elif is_changed:
             before, after = former.short_choice or "–", latest.short_choice
             output.print_line(
@@ -266,7 +263,7 @@ def again(*, session: str, wait: float | None, required: Requirement, as_json: b
         elif latest.status == "concluded" and latest.decision is None:
             output.print_note(words.no_answer.format(session=asked.session))
         if required:
-            code, reason = judge_decision(latest, required, language)
+            code, reason = judge_exit(latest, required, language)
             if code != output.DONE:
                 output.print_note(reason)
             return code

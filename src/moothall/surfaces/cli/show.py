@@ -3,18 +3,14 @@
 import click
 
 from moothall.app.moot import Moot
+from moothall.app.requirement import Requirement, add_gate
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
 from moothall.reports.memo import build_memo, encode_with_memo
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.requirement import (
-    Requirement,
-    check_required,
-    judge_decision,
-    require_option,
-)
+from moothall.surfaces.cli.requirement import check_required, judge_exit, require_option
 
 
 @click.command()
@@ -55,11 +51,13 @@ def show(
             if as_memo:
                 await _print_memo(moot, session)
             else:
-                await _print_session(moot, session, as_report=as_report, as_json=as_json)
+                await _print_session(
+                    moot, session, as_report=as_report, as_json=as_json, required=required
+                )
             if not required:
                 return output.DONE
             snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            code, reason = judge_decision(
+            code, reason = judge_exit(
                 await moot.decision(session), required, snapshot.session_state.opened.language
             )
         output.print_note(reason)
@@ -75,9 +73,11 @@ async def _print_memo(moot: Moot, session: str) -> None:
         output.print_line(line.text)
 
 
-async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: bool) -> None:
+async def _print_session(
+    moot: Moot, session: str, *, as_report: bool, as_json: bool, required: Requirement
+) -> None:
     if as_json:
-        output.print_json(encode_with_memo(await moot.decision(session)))
+        output.print_json(encode_with_memo(add_gate(await moot.decision(session), required)))
         return
     decision = None
     if await moot.may_remember("memory.outcome_reviewed", session):

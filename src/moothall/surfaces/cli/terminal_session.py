@@ -24,6 +24,7 @@ from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, frame_planned, open_planned
 from moothall.app.plugins import load_all_features
 from moothall.app.reading_threads import run_on_own_thread
+from moothall.app.requirement import NO_REQUIREMENT, Requirement, add_gate, check_gate_seats
 from moothall.app.session_options import Options
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language, Opened, SessionParked
@@ -51,13 +52,7 @@ from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.requirement import (
-    NO_REQUIREMENT,
-    Requirement,
-    check_gate_seats,
-    check_required,
-    judge_decision,
-)
+from moothall.surfaces.cli.requirement import REQUIRE, check_required, judge_exit
 
 _MODEL_KINDS: Final = frozenset({ACP, ADDRESS, COMMAND, EMBEDDED, MODEL})
 """The kinds of seats that a model fills, also within an agent."""
@@ -147,6 +142,7 @@ class TerminalSession(PersonScreen):
                 wait=wait or False,
                 on_parked=self._print_parked,
             )
+            decision = add_gate(decision, self.required)
             if as_json:
                 output.print_json(encode_with_memo(decision))
             else:
@@ -217,7 +213,7 @@ class TerminalSession(PersonScreen):
         if not quiet and decision.status == "thinking":
             await self._print_waiting(moot)
         if self.required:
-            code, reason = judge_decision(decision, self.required, self._language)
+            code, reason = judge_exit(decision, self.required, self._language)
             output.print_note(reason)
             return code
         if decision.status in {"thinking", "parked"}:
@@ -305,7 +301,7 @@ def open_and_hold(
             if hold.dry_run:
                 return await _print_plan(moot, topic, options, describe, hold)
             planned = await moot.plan_session(topic, **options)
-            check_gate_seats(hold.required, planned.opened.seats)
+            check_gate_seats(hold.required, planned.opened.seats, REQUIRE)
             if not hold.quiet:
                 print_left_out(planned)
             if is_talking:
@@ -353,7 +349,7 @@ async def _print_plan(
             raise
         unchecked: Options = {**options, "check": False}
         refused, planned = fault, await moot.plan_session(topic, **unchecked)
-    check_gate_seats(hold.required, planned.opened.seats)
+    check_gate_seats(hold.required, planned.opened.seats, REQUIRE)
     build_plan_result(moot, planned, describe).print(as_json=hold.as_json)
     if refused is not None:
         raise refused
