@@ -186,7 +186,7 @@ def again(
 
 @overload
 def review(
-    *files: "str | Path | ContextFile",
+    *sources: "str | Path | ContextFile",
     diff: "str | Path | None" = None,
     commits: str | None = None,
     folder: "str | Path | None" = None,
@@ -200,7 +200,7 @@ def review(
 
 @overload
 def review(
-    *files: "str | Path | ContextFile",
+    *sources: "str | Path | ContextFile",
     diff: "str | Path | None" = None,
     commits: str | None = None,
     folder: "str | Path | None" = None,
@@ -212,14 +212,14 @@ def review(
 ) -> "SessionPlan": ...
 
 
-def review(*files: "str | Path | ContextFile", **given: Any) -> "Decision | SessionPlan":
+def review(*sources: "str | Path | ContextFile", **given: Any) -> "Decision | SessionPlan":
     """Put a change before reviewers and wait for their verdict; takes what `review_change` takes behind the `Moot`."""
     from moothall.app.moot import Moot, run_blocking
     from moothall.features.review.library import review_change
 
     async def meeting() -> "Decision | SessionPlan":
         async with Moot() as moot:
-            held: Decision | SessionPlan = await review_change(moot, *files, **given)
+            held: Decision | SessionPlan = await review_change(moot, *sources, **given)
             return held
 
     return run_blocking(meeting)

@@ -360,7 +360,10 @@ def meeting(cli: Cli, guests: dict[str, Guest], **plan: Any) -> Decision:
     async def work() -> Decision:
         async with with_guests(cli, guests) as moot:
             seats = plan.pop("seats", dict.fromkeys(guests, "mailbox"))
-            return await moot.hold("What does it cost?", seats=seats, session="s", **plan)
+            decision: Decision = await moot.hold(
+                "What does it cost?", seats=seats, session="s", **plan
+            )
+            return decision
 
     return held(work())
 

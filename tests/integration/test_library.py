@@ -206,7 +206,7 @@ def test_a_moot_that_was_not_started_says_how() -> None:
 
 
 WRONG_CALLS: dict[str, Callable[[Moot, str], Awaitable[object]]] = {
-    "topic = 5 is not of the type str": lambda moot, session: moot.hold(5),  # type: ignore[arg-type]
+    "topic = 5 is not of the type str": lambda moot, session: moot.hold(5),  # type: ignore[call-overload]
     "seat 5: expected a Seat or name=platform": lambda moot, session: moot.hold("Ship?", seats=[5]),  # type: ignore[list-item]
     "ask = 5 is not of the type str": lambda moot, session: moot.answer(session, 5, "yes"),  # type: ignore[arg-type]
     "text = 5 is not of the type str": lambda moot, session: moot.give_input(session, 5),  # type: ignore[arg-type]
@@ -342,7 +342,7 @@ def test_hold_works_where_a_loop_runs_already() -> None:
 
 
 async def _hold_wrongly() -> None:
-    moothall.hold(TOPIC, seatz={})  # type: ignore[call-arg]
+    moothall.hold(TOPIC, seatz={})  # type: ignore[call-overload]
 
 
 def test_an_interrupted_hold_is_cancelled_and_cleans_up() -> None:

@@ -271,22 +271,23 @@ def approver(brief: Brief) -> object:
 
 def test_a_change_is_reviewed_by_a_program() -> None:
     """G-8: the text of a diff, with findings and the gate; what it would cost, and what is refused."""
-    found = moothall.review(diff=DIFF, seats={"a": reviewer, "b": reviewer}, require="approve")
+    found: Any = moothall.review(diff=DIFF, seats={"a": reviewer, "b": reviewer}, require="approve")
     assert (found.choice, found.gate.outcome) == ("request changes", "otherwise")
     assert [each.first_line for each in found.findings] == [12]
-    clean = moothall.review(diff=DIFF, seats={"a": approver, "b": approver}, require="approve")
+    clean: Any = moothall.review(diff=DIFF, seats={"a": approver, "b": approver}, require="approve")
     assert (clean.choice, clean.gate.outcome) == ("approve", "met")
     plan = moothall.review(diff=DIFF, models=["openai:gpt-5-mini"], dry_run=True)
     assert (plan.protocol, len(plan.seats)) == ("review", 4)
     sessions = count_sessions()
-    for wrong, said in (
+    mistakes: list[tuple[dict[str, Any], str]] = [
         ({}, "give one thing"),
         ({"diff": DIFF, "commits": "A..B"}, "give one thing"),
         ({"diff": "no diff"}, "is not a diff"),
         ({"diff": DIFF, "require": "fine"}, "not one of the options: approve, request changes"),
         ({"diff": DIFF, "protocol": "debate"}, "to choose a protocol"),
         ({"commits": "a..b", "folder": "nowhere"}, "is not a folder"),
-    ):
+    ]
+    for wrong, said in mistakes:
         with pytest.raises(BadSetting, match=said):
             moothall.review(seats={"a": approver}, **wrong)
     assert count_sessions() == sessions
@@ -375,12 +376,13 @@ def test_a_bench_says_what_each_way_answered(tmp_path: Path) -> None:
     }
     assert outcome.said.startswith("Too few questions")
     assert len(asked) >= 6
-    for wrong, said in (
+    mistakes: list[tuple[Any, str]] = [
         (tmp_path, "is a folder"),
         ([{"question": "A?"}], "questions, number 1: answer is missing"),
         ([], "no question"),
         (["A?"], "number 1 is not an object"),
-    ):
+    ]
+    for wrong, said in mistakes:
         with pytest.raises(BadSetting, match=said):
             moothall.bench(wrong, models=["openai:gpt-5-mini"])
 

@@ -15,7 +15,7 @@ from moothall.features.review.change import (
     parse_diff,
     read_change,
 )
-from moothall.features.review.material import read_reviewed
+from moothall.features.review.material import Reviewed, read_reviewed
 from moothall.features.review.timeline import render_summary
 
 CODE = """\
@@ -128,15 +128,15 @@ def test_a_diff_over_files_in_latin_1_is_read(
     mixed += "+# größer\n".encode()
     path = tmp_path / "c.diff"
     path.write_bytes(mixed)
-    [given] = read_reviewed((), str(path), None, {})
+    [given] = read_reviewed(Reviewed(diff=path), {})
     assert given.text.count("größer") == 2
     assert [file.name for file in read_change((given,))] == ["app.py", "b.py"]
     path.write_bytes(CODE.encode("utf-16"))
-    assert read_reviewed((), str(path), None, {})[0].text == CODE
+    assert read_reviewed(Reviewed(diff=path), {})[0].text == CODE
     for raw in (b"\x7fELF\x01\xff\xfe" * 40, CODE.encode() + b"\0"):
         path.write_bytes(raw)
         with pytest.raises(BadSetting, match="is not a text file"):
-            read_reviewed((), str(path), None, {})
+            read_reviewed(Reviewed(diff=path), {})
     (tmp_path / "a.txt").write_bytes("größer\n".encode("latin-1"))
     monkeypatch.chdir(tmp_path)
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
@@ -147,7 +147,7 @@ def test_a_diff_over_files_in_latin_1_is_read(
         [*who, "commit", "-qm", "2"],
     ):
         subprocess.run(["git", *words], check=True)
-    assert "+größer" in read_reviewed((), None, "HEAD~1..HEAD", {})[0].text
+    assert "+größer" in read_reviewed(Reviewed(commits="HEAD~1..HEAD"), {})[0].text
 
 
 def test_a_lock_file_of_any_length_does_not_refuse_the_review(tmp_path: Path) -> None:
@@ -155,6 +155,6 @@ def test_a_lock_file_of_any_length_does_not_refuse_the_review(tmp_path: Path) ->
     path = tmp_path / "c.diff"
     path.write_text(CODE + LOCK.replace("+new\n", "+new\n" * 700_000), encoding="utf-8")
     assert path.stat().st_size > 3_000_000
-    [given] = read_reviewed((), str(path), None, {})
+    [given] = read_reviewed(Reviewed(diff=path), {})
     assert "+700001 −1 lines" in given.text
     assert len(given.text) < 1_000

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 from moothall.app.environment import load_server_url
 from moothall.errors import ProviderRefused
@@ -29,15 +29,13 @@ from moothall.features.notices.words import NOTICES
 from moothall.plugins import (
     BadSetting,
     Language,
+    Moot,
     SessionId,
     parse_seat_id,
     parse_session_id,
     resolve_home,
 )
 from moothall.ports.ledger import is_claimed
-
-if TYPE_CHECKING:
-    from moothall.app.resources import Resources
 
 EVENTS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 
@@ -61,7 +59,7 @@ class Notices:
         …
     """
 
-    def __init__(self, moot: "Resources") -> None:
+    def __init__(self, moot: Moot) -> None:
         self._moot = moot
 
     @property

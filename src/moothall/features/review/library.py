@@ -26,7 +26,7 @@ VERDICTS: Final = frozenset(map(normalize_label, get_args(Verdict)))
 @overload
 async def review_change(
     moot: Moot,
-    *files: str | Path | ContextFile,
+    *sources: str | Path | ContextFile,
     diff: str | Path | None = None,
     commits: str | None = None,
     folder: str | Path | None = None,
@@ -41,7 +41,7 @@ async def review_change(
 @overload
 async def review_change(
     moot: Moot,
-    *files: str | Path | ContextFile,
+    *sources: str | Path | ContextFile,
     diff: str | Path | None = None,
     commits: str | None = None,
     folder: str | Path | None = None,
@@ -55,7 +55,7 @@ async def review_change(
 
 async def review_change(
     moot: Moot,
-    *files: str | Path | ContextFile,
+    *sources: str | Path | ContextFile,
     diff: str | Path | None = None,
     commits: str | None = None,
     folder: str | Path | None = None,
@@ -67,13 +67,13 @@ async def review_change(
 ) -> Decision | SessionPlan:
     """Put a change before reviewers and return the decision with its `findings`.
 
-    What is reviewed is one of: `files`; a `diff`, as its text or the `Path` of its file; `commits` such as `main..HEAD` of the
-    repository in `folder` (the current one). `about` says what the change is meant to do. The keywords are those of
-    `Moot.hold`. Raises BadSetting where it is nothing, two things, or no diff.
+    What is reviewed is one of: `sources`, which are files; a `diff`, as its text or the `Path` of its file; `commits` such as
+    `main..HEAD` of the repository in `folder` (the current one). `about` says what the change is meant to do. The keywords are
+    those of `Moot.hold`. Raises BadSetting where it is nothing, two things, or no diff.
     """
     refuse_options(options, "review")
     wanted = Reviewed(
-        sources=files, diff=diff, commits=commits, folder=None if folder is None else Path(folder)
+        sources=sources, diff=diff, commits=commits, folder=None if folder is None else Path(folder)
     )
     change = await run_on_own_thread(partial(read_reviewed, wanted, moot.environ))
     topic, given = build_review_options(change, about, options)
