@@ -207,7 +207,7 @@ class LocalRunner(AdvancingRunner):
             # Something may have changed after the running worker last looked: it runs once more.
             self._again.add(session)
             return
-        self._workers[session] = asyncio.create_task(self._work(session))
+        self._workers[session] = asyncio.create_task(self._work(session), name=f"session {session}")
 
     def _silence(self, session: SessionId) -> None:
         if (alarm := self._alarms.pop(session, None)) is not None:

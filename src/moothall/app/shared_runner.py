@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from moothall import errors
 from moothall.app.environment import is_postgres, open_ledger, resolve_ledger_address
+from moothall.app.loop_watch import watch_loop
 from moothall.app.outages import ReadinessProbe
 from moothall.app.plugins import load_plugins
 from moothall.app.protocols import list_protocol_names, load_protocols
@@ -242,7 +243,8 @@ async def run_worker(
         living = asyncio.create_task(life.live())
         over = asyncio.create_task(life.is_over.wait())
         try:
-            await asyncio.wait([living, over], return_when=asyncio.FIRST_COMPLETED)
+            with watch_loop(status.telemetry.counts):
+                await asyncio.wait([living, over], return_when=asyncio.FIRST_COMPLETED)
         finally:
             status.end()
             over.cancel()

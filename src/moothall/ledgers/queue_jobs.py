@@ -156,7 +156,9 @@ class QueueWorker:
             )
             for row in rows:
                 session = SessionId(json.loads(row["args"])["session"])
-                self._running[row["id"]] = asyncio.create_task(self._run_job(row["id"], session))
+                self._running[row["id"]] = asyncio.create_task(
+                    self._run_job(row["id"], session), name=f"session {session}"
+                )
             if not wanted or len(rows) < wanted:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):

@@ -16,7 +16,7 @@ class Counts:
 
     `appends` are those that were written, with `entries` in all; `conflicts` are those that another writer was faster than;
     `ended` are the sessions that one of them closed. `asks_open` are put to participants of this process now, `answers` are
-    those that ended, by outcome: `answered` or the loss.
+    those that ended, by outcome: `answered` or the loss. `loop_stalls` are the times that the event loop stood still for a second.
     """
 
     appends: int = 0
@@ -28,6 +28,8 @@ class Counts:
     ask_retries: int = 0
     provider_waits: int = 0
     provider_wait_seconds: float = 0.0
+    loop_stalls: int = 0
+    loop_stall_seconds: float = 0.0
     answers: Counter[str] = field(default_factory=Counter)
 
 

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from moothall.app.loop_watch import name_work
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import dump_json, split_address
 from moothall.errors import NotAllowed, WorldError
@@ -185,7 +186,7 @@ class AccessControl:
                 await drain_body(receive)
         self._underway[who] += 1
         try:
-            await (refused or self._app)(scope, receive, _add_safe_headers(send))
+            await _answer_by_name(refused or self._app, request, receive, _add_safe_headers(send))
         except ClientDisconnect:
             # It left while it sent its body: there is nobody to answer, and nothing was done.
             return
@@ -348,6 +349,12 @@ def _is_navigation(request: Request) -> bool:
         and "authorization" not in request.headers
         and "text/html" in request.headers.get("accept", "")
     )
+
+
+async def _answer_by_name(app: ASGIApp, request: Request, receive: Receive, send: Send) -> None:
+    """Answer a request; what it costs the event loop is logged under its name."""
+    with name_work(f"{request.method} {request.url.path}"):
+        await app(request.scope, receive, send)
 
 
 def _add_safe_headers(send: Send) -> Send:

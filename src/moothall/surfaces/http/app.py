@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from moothall.app.environment import resolve_home
+from moothall.app.loop_watch import watch_loop
 from moothall.app.moot import Moot
 from moothall.app.outages import ReadinessProbe
 from moothall.app.plugins import load_services
@@ -118,7 +119,8 @@ class ServerState:
                 self.mcp.run(self.context, self.settings.largest_body),
             ]
             tasks = [group.create_task(each) for each in work]
-            yield
+            with watch_loop(self.moot.telemetry.counts):
+                yield
             for task in tasks:
                 task.cancel()
 

@@ -123,6 +123,12 @@ def _describe_counts(counts: Counts) -> Iterator[Metric]:
         count_value=counts.provider_waits,
         sum_value=counts.provider_wait_seconds,
     )
+    yield SummaryMetricFamily(
+        "moot_loop_stall_seconds",
+        "How often and for how long the event loop stood still for a second or more; the log names the call.",
+        count_value=counts.loop_stalls,
+        sum_value=counts.loop_stall_seconds,
+    )
 
 
 def _describe_stats(stats: RunnerStats) -> Iterator[Metric]:
