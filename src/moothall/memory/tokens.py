@@ -335,6 +335,10 @@ class TokenStore:
         granted = self._find_granting_token(await self._register.state(), secret)
         return granted if isinstance(granted, AccessDenied) else granted[0]
 
+    async def has_ticket(self, name: str) -> bool:
+        """Whether a ticket or a code of this id waits for its bearer."""
+        return name in (await self._register.state()).tickets
+
     def _find_granting_token(
         self, state: AccessState, secret: str
     ) -> tuple[Token, str] | AccessDenied:
@@ -470,6 +474,13 @@ def parse_code(text: str) -> str:
     if not is_code:
         return ""
     return f"{TICKET}_{plain[:4]}_{plain[4:]}"
+
+
+def find_code_id(secret: str) -> str:
+    """The first half of a code, by which it is looked up; empty for every other secret."""
+    kind, name = _parse_secret(secret)
+    is_code = kind == TICKET and len(name) == CODE_LENGTH // 2
+    return name if is_code else ""
 
 
 def _digest(secret: str) -> str:

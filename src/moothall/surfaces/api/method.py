@@ -21,11 +21,12 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_pascal
 
+from moothall.app.loop_watch import name_work
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import name_field, one_line
 from moothall.errors import LIST_SESSIONS, BadSetting, NotAllowed, UnknownSession
-from moothall.memory.tokens import Identity
+from moothall.memory.tokens import AccessDenied, Identity, Token, TokenStore, find_code_id
 
 if TYPE_CHECKING:
     # For their names only: commands of the terminal load this module, and many need none of them.
@@ -69,7 +70,10 @@ MAX_VALUES: Final = 20_000
 MAX_CALLERS: Final = 10_000
 TRIES_PER_SECOND: Final = 0.2
 MAX_TRIES: Final = 5.0
-"""Of secrets that may be guesses."""
+"""Of wrong secrets, by one caller."""
+MAX_TRIES_PER_CODE: Final = 10.0
+TRIES_PER_CODE_AND_SECOND: Final = 1 / 3_600
+"""Of the second half of a code whose first half is right: four letters, so about a million."""
 TRACE_HEADER: Final = "traceparent"
 
 
@@ -234,6 +238,36 @@ class RateLimiter:
         return left >= 1
 
 
+class SecretTries:
+    """Who may try one more secret: wrong ones count against their caller, and each code has a few tries of its own.
+
+    So a right code is looked up also where somebody guesses from the same address, and nobody can guess one.
+    """
+
+    def __init__(self) -> None:
+        self._callers = RateLimiter(TRIES_PER_SECOND, MAX_TRIES)
+        self._codes = RateLimiter(TRIES_PER_CODE_AND_SECOND, MAX_TRIES_PER_CODE)
+
+    async def find_token(
+        self, access: TokenStore, secret: str, caller: str
+    ) -> Token | AccessDenied | None:
+        """The token whose rights a secret gives, or why it gives none; None where the caller tried too many wrong ones."""
+        token = await self._look_up(access, secret)
+        if isinstance(token, AccessDenied) and not self._callers.take(caller):
+            return None
+        return token
+
+    def count_wait(self, caller: str) -> float:
+        """In how many seconds a caller may try one more."""
+        return self._callers.count_wait(caller)
+
+    async def _look_up(self, access: TokenStore, secret: str) -> Token | AccessDenied:
+        code = find_code_id(secret)
+        if code and not (await access.has_ticket(code) and self._codes.take(code)):
+            return AccessDenied(reason="unknown")
+        return await access.find_token(secret)
+
+
 @dataclass(frozen=True)
 class ServerContext:
     """What calls work on."""
@@ -248,9 +282,7 @@ class ServerContext:
     """The conferences that are driven from here."""
     followers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     """What answers for persons where there is nothing to ask them."""
-    code_tries: RateLimiter = field(
-        default_factory=lambda: RateLimiter(TRIES_PER_SECOND, MAX_TRIES)
-    )
+    secret_tries: SecretTries = field(default_factory=SecretTries)
     parts: dict[object, Any] = field(default_factory=dict)
     """The instances that `get_or_create` has made."""
 
@@ -278,6 +310,9 @@ class ServerContext:
     async def run_shielded(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
         task = asyncio.ensure_future(work)
+        caller = asyncio.current_task()
+        if caller is not None and isinstance(task, asyncio.Task):
+            task.set_name(caller.get_name())
         self.under_way.add(task)
         task.add_done_callback(self._forget_done)
         return await asyncio.shield(task)
@@ -355,9 +390,10 @@ class Method(Generic[P, R]):
 
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result. Raises ValidationError for wrong parameters, MootError if refused."""
-        with call.moot.telemetry.tracer.span(
+        span = call.moot.telemetry.tracer.span(
             "moot.call", caller=call.trace, method=self.name, role=call.caller.role
-        ):
+        )
+        with span, name_work(self.name):
             try:
                 return encode_json(await self.perform(call, params))
             except UnknownSession as error:

@@ -404,12 +404,11 @@ async def join_by_code(
     call: Call, code: Annotated[str, Field(max_length=40, description="Such as 7K3Q-9XRA.")]
 ) -> JoinOut:
     """Take the seat that a code is for; the code is used up. Next: what `prompt` says."""
-    secret, caller, tries = parse_code(code), call.caller, call.context.code_tries
-    if not tries.take(caller.door):
-        raise NotAllowed(
-            f"too many codes were tried; wait {ceil(tries.count_wait(caller.door))} seconds"
-        )
-    token = await call.moot.access.find_token(secret)
+    secret, caller, tries = parse_code(code), call.caller, call.context.secret_tries
+    token = await tries.find_token(call.moot.access, secret, caller.door)
+    if token is None:
+        wait = ceil(tries.count_wait(caller.door))
+        raise NotAllowed(f"too many wrong codes were tried; wait {wait} seconds")
     if isinstance(token, Token):
         if token.role != "seat":
             raise NotAllowed(

@@ -16,14 +16,13 @@ from moothall.errors import WorldError
 from moothall.memory.facts import Refusal
 from moothall.memory.tokens import (
     MAX_LOGIN,
-    TICKET,
     AccessDenied,
     IssuedToken,
     Token,
     TokenStore,
     parse_code,
 )
-from moothall.surfaces.api.method import MAX_TRIES, MAY, TRIES_PER_SECOND, Caller, RateLimiter
+from moothall.surfaces.api.method import MAY, Caller, RateLimiter, SecretTries
 from moothall.surfaces.http.access_control import Known, name_peer, read_body
 from moothall.surfaces.http.browser_grants import (
     REASON_HEADER,
@@ -66,7 +65,7 @@ class Login:
         self._access = access
         self._build_prompt = build_prompt
         self._log = log
-        self._refusals = RateLimiter(TRIES_PER_SECOND, MAX_TRIES)
+        self._tries = SecretTries()
         self._logins = RateLimiter(LOGINS_PER_SECOND, MAX_LOGINS_AT_ONCE)
 
     def build_routes(self) -> list[Route]:
@@ -130,16 +129,12 @@ class Login:
             )
         address = request.client.host if request.client else ""
         peer = name_peer(address)
-        is_code = bool(parse_code(secret.removeprefix(f"{TICKET}_").replace("_", "")))
-        # A code is short enough to be guessed: where too many were tried, not even a right one is looked up.
-        has_room = not is_code or self._refusals.take(peer)
         try:
-            # A long secret is looked up before anything is counted: who has a right one shares its address with those who guess.
-            token = (
-                await self._access().find_token(secret)
-                if has_room
-                else AccessDenied(reason="unknown")
-            )
+            token = await self._tries.find_token(self._access(), secret, peer)
+            if token is None:
+                self._log.note(peer, AccessDenied(reason="unknown"))
+                message = "too many refused logins from your address; wait a moment"
+                return JSONResponse({"error": message}, 429, {"Retry-After": "5"})
             if isinstance(token, Token) and not self._logins.take(token.id):
                 wait = math.ceil(self._logins.count_wait(token.id))
                 return JSONResponse(
@@ -158,9 +153,6 @@ class Login:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
             self._log.note(peer, login)
-            if not has_room or (not is_code and not self._refusals.take(peer)):
-                message = "too many refused logins from your address; wait a moment"
-                return JSONResponse({"error": message}, 429, {"Retry-After": "5"})
             headers = {REASON_HEADER: login.reason}
             return JSONResponse({"error": _DENIED[login.reason]}, 401, headers)
         assert isinstance(token, Token)
