@@ -280,6 +280,39 @@ def test_names_that_are_not_set_up_are_refused(tmp_path: Path) -> None:
     assert not list_called(tmp_path)
 
 
+@pytest.mark.parametrize("pages", ["1", "2", "8"])
+def test_a_tool_on_a_later_page_of_a_servers_list_is_offered(tmp_path: Path, pages: str) -> None:
+    """E-2, N-8: servers with many tools list them page by page."""
+    server = build_server(tmp_path, allow=["garble", "lookup"], env=["PAGES"])
+    environ = {**set_up(tmp_path, dictionary=server), "PAGES": pages}
+    facts, _, _ = hold(environ, act((("dictionary__lookup", WORD),)), tools="dictionary")
+    assert list_uses(facts)[0].outcome == "answered"
+
+
+def test_a_server_that_lists_tools_without_end_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """N-8"""
+    environ = set_up(tmp_path, endless=build_server(tmp_path, env=["PAGES"]))
+    with pytest.raises(ProviderRefused, match="it lists too many tools: at most 2000"):
+        asyncio.run(open_only({**environ, "PAGES": "endless"}, "endless"))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc")
+def test_a_child_of_a_server_ends_with_the_meeting_also_in_a_session_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """N-8"""
+    environ = set_up(tmp_path, dictionary=build_server(tmp_path, env=["STRAY"]))
+    stray = tmp_path / "stray"
+    hold(
+        {**environ, "STRAY": str(stray)},
+        act((("dictionary__lookup", WORD),)),
+        tools="dictionary",
+    )
+    state = Path(f"/proc/{stray.read_text()}/stat")
+    # One that was killed and that nobody has waited for yet is a zombie.
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
 async def open_only(environ: dict[str, str], tools: str) -> None:
     async with Moot(environ=environ) as moot:
         seats = [Seat(id="ada", platform="mailbox"), Seat(id="bob", platform="mailbox")]  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urljoin, urlsplit
+from uuid import uuid4
 
 from moothall.domain.budget import ToolOutcome, Usage
 from moothall.domain.dictionaries import BoundedDict
@@ -28,6 +29,7 @@ from moothall.locale.catalogues import CONTEXT_FILES
 from moothall.participants.hosts import send_request
 from moothall.participants.page_text import extract_text
 from moothall.participants.provider_limits import bound_answers
+from moothall.participants.subprocess_runner import MARK, kill_strays
 from moothall.reports.given_tools import (
     READ,
     SEARCH,
@@ -48,6 +50,8 @@ MAX_PAGE: Final = 200_000
 """Bytes of a page; that there is more, the result says."""
 MAX_DESCRIPTION_LENGTH: Final = 1_000
 MAX_SCHEMA_LENGTH: Final = 8_000
+MAX_TOOLS: Final = 2_000
+MAX_TOOL_PAGES: Final = 20
 MAX_REDIRECTS: Final = 5
 MAX_CACHED: Final = 100
 CACHED_SECONDS: Final = 3_600.0
@@ -168,8 +172,11 @@ class ToolServer:
 
     async def list_tools(self, language: Language) -> tuple[OfferedTool, ...]:
         if not self._tools:
-            answer = await self._request(lambda client: client.list_tools())
-            listed: dict[str, Tool] = {tool.name: tool for tool in answer.tools}
+            listed: dict[str, Tool] | None = await self._request(_list_all_tools)
+            if listed is None:
+                raise ToolFailure(
+                    f"it lists too many tools: at most {MAX_TOOLS}, on {MAX_TOOL_PAGES} pages, are read"
+                )
             for name in self._source.allow:
                 if name not in listed:
                     has = ", ".join(sorted(map(one_line, listed))[:30]) or "none"
@@ -240,9 +247,13 @@ class ToolServer:
         from mcp import Client
 
         why = "it was ended"
+        mark = uuid4().hex
         try:
             async with AsyncExitStack() as stack:
-                client = await stack.enter_async_context(Client(self._build_transport(stack)))
+                # Entered first, so left last: a child of the server may have a session of its own, and outlive it.
+                stack.callback(kill_strays, mark)
+                transport = self._build_transport(stack, mark)
+                client = await stack.enter_async_context(Client(transport))
                 line.client.set_result(client)
                 await line.is_over.wait()
         except Exception as error:  # noqa: BLE001 - whatever a server does at its start is for the one who waits for it
@@ -254,7 +265,7 @@ class ToolServer:
             self._lines.discard(line)
             self._drop(line)
 
-    def _build_transport(self, stack: AsyncExitStack) -> Any:
+    def _build_transport(self, stack: AsyncExitStack, mark: str) -> Any:
         from mcp.client.stdio import StdioServerParameters, stdio_client
         from mcp.client.streamable_http import streamable_http_client
 
@@ -265,6 +276,7 @@ class ToolServer:
             env = {
                 name: self._environ[name] for name in ("PATH", *source.env) if name in self._environ
             }
+            env[MARK] = mark
             program, *words = source.command
             parameters = StdioServerParameters(
                 command=program, args=words, env=env, encoding_error_handler="replace"
@@ -276,6 +288,21 @@ class ToolServer:
         client = _build_bounded_client(headers, source.seconds)
         stack.push_async_callback(client.aclose)
         return streamable_http_client(source.url, http_client=client)
+
+
+async def _list_all_tools(client: "Client") -> "dict[str, Tool] | None":
+    """Return the tools of all pages of a server's list, by name; None where it has too many."""
+    listed: dict[str, Tool] = {}
+    cursor: str | None = None
+    for _ in range(MAX_TOOL_PAGES):
+        answer = await client.list_tools(cursor=cursor)
+        listed |= {tool.name: tool for tool in answer.tools}
+        if len(listed) > MAX_TOOLS:
+            return None
+        if not answer.next_cursor:
+            return listed
+        cursor = answer.next_cursor
+    return None
 
 
 @dataclass(frozen=True, slots=True)

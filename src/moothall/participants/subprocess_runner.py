@@ -85,7 +85,7 @@ async def start_program(
     already are those of a run that was killed: they are ended.
     """
     if mark:
-        _kill_strays(mark)
+        kill_strays(mark)
     mark = mark or uuid4().hex
     start = asyncio.create_subprocess_exec(
         *argv,
@@ -122,7 +122,7 @@ async def _end_started_program(
         with suppress(OSError):
             await end_program(await starting, mark)
     finally:
-        _kill_strays(mark)
+        kill_strays(mark)
 
 
 class BoundedBuffer:
@@ -160,11 +160,11 @@ async def _end_processes(process: asyncio.subprocess.Process, mark: str) -> None
     finally:
         # No await here: a second cancellation must not leave processes behind.
         _signal_group(process.pid, signal.SIGKILL)
-        _kill_strays(mark)
+        kill_strays(mark)
     await _wait_for_exit(process)
 
 
-def _kill_strays(mark: str) -> None:
+def kill_strays(mark: str) -> None:
     """Kill the processes that left the group; repeated while there are any, because they may fork in the meantime."""
     for _ in range(MAX_SWEEPS):
         strays = find_strays(mark)

@@ -6,6 +6,7 @@ Written by hand, without the SDK: it starts at once, and it can send what no lib
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -58,7 +59,7 @@ def answer(message: dict[str, Any], calls: list[str], text: str = "") -> dict[st
             for name, text in TOOLS.items()
         ]
         tools[-1] = {**tools[-1], "annotations": {"readOnlyHint": False, "destructiveHint": True}}
-        return {**head, "result": {"tools": tools}}
+        return {**head, "result": page_tools(tools, params.get("cursor"))}
     if method == "tools/call":
         calls.append(f"{params['name']} {(params.get('arguments') or {}).get('word')}")
         result = call(params["name"], params.get("arguments") or {})
@@ -67,6 +68,20 @@ def answer(message: dict[str, Any], calls: list[str], text: str = "") -> dict[st
             "result": {**result, "content": [{"type": "text", "text": text}]} if text else result,
         }
     return {**head, "error": {"code": -32601, "message": "Method not found"}}
+
+
+def page_tools(tools: list[dict[str, Any]], cursor: str | None) -> dict[str, Any]:
+    """All tools at once, or as PAGES says: so many on each page; or `endless`, new ones on page after page."""
+    pages = os.environ.get("PAGES", "")
+    if not pages:
+        return {"tools": tools}
+    at = int(cursor or 0)
+    if pages == "endless":
+        made = [{**tools[0], "name": f"tool{at + each}"} for each in range(10)]
+        return {"tools": made, "nextCursor": str(at + 10)}
+    end = at + int(pages)
+    result: dict[str, Any] = {"tools": tools[at:end]}
+    return result if end >= len(tools) else {**result, "nextCursor": str(end)}
 
 
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -87,9 +102,14 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Serve over standard input and output; each call is also written to the file that the first argument names.
 
+    The variable STRAY names a file for the number of a child with a session of its own, which is started then.
     Once, the word `kill` ends the process that started this one, as soon as it is answered: the second argument remembers that.
     """
     calls: list[str] = []
+    if stray := os.environ.get("STRAY"):
+        words = [sys.executable, "-c", "import time; time.sleep(600)"]
+        child = subprocess.Popen(words, start_new_session=True)  # noqa: S603 - its own interpreter
+        Path(stray).write_text(str(child.pid))
     for line in sys.stdin:
         message = json.loads(line)
         given = message.get("params") or {}
