@@ -8,13 +8,15 @@ import os
 import re
 import stat
 import sys
+import time
 from base64 import b64encode
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
 
 from moothall.app.ignore_rules import IgnoreRules
 from moothall.app.pdf_files import extract_pdf
@@ -22,13 +24,19 @@ from moothall.domain.safe_text import split_address
 from moothall.domain.topic import MAX_FILE_LENGTH, MAX_FILES, ContextFile, detect_picture
 from moothall.errors import BadSetting, MissingExtra
 
+if TYPE_CHECKING:
+    import httpx2
+
 FETCH: Final = "MOOT_FETCH"
 """`on`: addresses may be given, and are fetched."""
 STDIN: Final = "-"
 MAX_BYTES: Final = 4 * MAX_FILE_LENGTH
 MAX_PDF_BYTES: Final = 50_000_000
 MAX_LEFT_OUT: Final = 50
-FETCH_SECONDS: Final = 30.0
+FETCH_SECONDS: Final = 60.0
+READ_SECONDS: Final = 15.0
+"""How long a fetched file may take in all, and how long its server may say nothing."""
+MAX_REDIRECTS: Final = 5
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _IGNORED: Final = frozenset({"node_modules", "__pycache__", "venv"})
@@ -196,19 +204,45 @@ def fetch_bytes(address: str, environ: Mapping[str, str], most: int) -> bytes:
         )
     import httpx2
 
-    raw = b""
     try:
-        with httpx2.stream(
-            "GET", address, timeout=FETCH_SECONDS, follow_redirects=True
-        ) as response:
-            response.raise_for_status()
-            for chunk in response.iter_bytes():
-                raw += chunk
-                if len(raw) > most:
-                    raise BadSetting(f"{address} is too large: more than {most} bytes")
+        return _fetch(address, most, time.monotonic() + FETCH_SECONDS)
     except (httpx2.HTTPError, httpx2.InvalidURL) as cause:
         raise BadSetting(f"{address} cannot be fetched: {cause}") from cause
-    return raw
+
+
+def _fetch(address: str, most: int, deadline: float) -> bytes:
+    """Fetch an address, and what it redirects to on the same host; raises BadSetting and what the library raises."""
+    import httpx2
+
+    # Not compressed: a small answer could become one that fills the memory.
+    headers = {"Accept-Encoding": "identity"}
+    with httpx2.Client(timeout=READ_SECONDS, headers=headers, follow_redirects=False) as client:
+        asked = address
+        for _ in range(MAX_REDIRECTS + 1):
+            with client.stream("GET", asked) as response:
+                if not response.has_redirect_location:
+                    response.raise_for_status()
+                    return _read_body(response, address, most, deadline)
+                goal = urljoin(asked, response.headers["location"])
+            if split_address(goal).netloc != split_address(address).netloc:
+                raise BadSetting(
+                    f"{address} leads to another place, {goal[:200]}: give that address if you trust it"
+                )
+            asked = goal
+    raise BadSetting(f"{address} was redirected more than {MAX_REDIRECTS} times")
+
+
+def _read_body(response: "httpx2.Response", address: str, most: int, deadline: float) -> bytes:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise BadSetting(f"{address} answers compressed, which it was asked not to")
+    raw = bytearray()
+    for chunk in response.iter_raw():
+        raw += chunk
+        if len(raw) > most:
+            raise BadSetting(f"{address} is too large: more than {most} bytes")
+        if time.monotonic() > deadline:
+            raise BadSetting(f"{address} was not read within {FETCH_SECONDS:g} s")
+    return bytes(raw)
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, str]]:

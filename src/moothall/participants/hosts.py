@@ -7,7 +7,7 @@ import asyncio
 import getpass
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from moothall.domain.safe_text import one_line
@@ -29,11 +29,40 @@ def is_loopback(host: str) -> bool:
     return host == "localhost"
 
 
+_TRANSLATED: Final = ip_network("64:ff9b::/96")
+_TRANSLATED_LOCALLY: Final = ip_network("64:ff9b:1::/48")
+_COMPATIBLE: Final = ip_network("::/96")
+
+
 def is_private_host(host: str) -> bool:
-    """Whether an address is of this machine or of a private network; of names only `localhost` is."""
+    """Whether an address is of this machine, of a private network or of a group; of names only `localhost` is."""
     with suppress(ValueError):
-        return not ip_address(host).is_global
+        return _is_private_address(ip_address(host.partition("%")[0]))
     return host == "localhost"
+
+
+def _is_private_address(address: IPv4Address | IPv6Address) -> bool:
+    if not address.is_global or address.is_multicast:
+        return True
+    if isinstance(address, IPv4Address):
+        return False
+    if address.is_site_local or address in _TRANSLATED_LOCALLY:
+        return True
+    inner = _find_inner_address(address)
+    return inner is not None and _is_private_address(inner)
+
+
+def _find_inner_address(address: IPv6Address) -> IPv4Address | None:
+    """The address that a gateway translates an address to."""
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    if address in _TRANSLATED or address in _COMPATIBLE:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return None
 
 
 MAX_NAME_LENGTH: Final = 64
