@@ -140,7 +140,7 @@ def test_a_full_disk_names_the_file_that_has_no_room(tmp_path: Path) -> None:
     """N-7: the backup's and the restored ledger's, not the ledger that is read; output that has no room is one sentence."""
     cli, full = Cli(tmp_path / "home", tmp_path), tmp_path / "full"
     with Server(cli) as server:
-        server.local.opened()
+        session = server.local.open()
     cli("ledger", "backup", str(tmp_path / "good.db"))
     with Path("/dev/full").open("w") as nowhere:
         for more in (["ledger", "heads"], ["--help"], ["decisions", "schema"]):
@@ -173,8 +173,20 @@ def test_a_full_disk_names_the_file_that_has_no_room(tmp_path: Path) -> None:
             f"{full}/home/ledger.db" in refused[1],
         ] == [True, True], refused
         assert [path.name for path in full.rglob("*") if path.is_file()] == []
+        exported = cli("export", session, "html", "-o", str(full / "page.html"), code=1)
+        assert f"{full}/page.html cannot be written: No space left" in exported.err
     finally:
         subprocess.run(["umount", str(full)], check=True)
+
+
+def test_heads_that_nobody_could_sign_end_a_job_with_an_error(tmp_path: Path) -> None:
+    """N-7, N-8: a file of unsigned heads proves nothing, and who stores it every night must learn of it."""
+    cli = Cli(tmp_path / "home", tmp_path)
+    (tmp_path / "home").mkdir(exist_ok=True)
+    (tmp_path / "home" / "heads.key").mkdir()
+    unsigned = cli("ledger", "heads", code=1)
+    assert "not signed: no key can be made in MOOT_HOME" in unsigned.err
+    assert cli("ledger", "heads", "--unsigned").code == 0
 
 
 def limit_files(pid: int, size: str) -> None:

@@ -3,6 +3,7 @@
 What one command alone needs is imported in it: the others start without it.
 """
 
+import errno
 import json
 import os
 import sys
@@ -19,11 +20,18 @@ from moothall.disk.private import open_output
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import RegisteredHead
 from moothall.domain.safe_text import one_line
-from moothall.errors import BadImport, BadSetting
+from moothall.errors import BadImport, BadSetting, FolderUnwritable
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.options import parse_swaps, swap_option
-from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
+from moothall.surfaces.cli.output import (
+    DONE,
+    WORLD,
+    CommandResult,
+    Note,
+    json_command,
+    moot_command,
+)
 
 if TYPE_CHECKING:
     from moothall.domain.facts import Entry
@@ -31,6 +39,8 @@ if TYPE_CHECKING:
 
 KEY_HELP = "64 digits, or a file with them."
 NOT_SIGNED = "not signed: no key can be made in MOOT_HOME"
+FAULTS_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
+"""What is wrong with the machine, and not with the name of the file."""
 FORMS_OF_FILES = {".md": "minutes", ".html": "html", ".jsonl": "jsonl"}
 """What is written where a file is named and no form."""
 
@@ -132,7 +142,10 @@ async def _write_parts(parts: AsyncIterator[str], output: str) -> None:
             async for part in parts:
                 file.write(part)
     except OSError as cause:
-        raise BadImport(f"{output} cannot be written: {cause.strerror}") from cause
+        why = f"{output} cannot be written: {cause.strerror}"
+        if cause.errno in FAULTS_OF_DISKS:
+            raise FolderUnwritable(why) from cause
+        raise BadImport(why) from cause
 
 
 @click.command("import")
@@ -460,10 +473,13 @@ async def heads(moot: Moot, key_only: bool, is_rotated: bool, is_unsigned: bool)
         if is_unsigned
         else sign_heads(home, now, collected)
     )
-    if not (is_unsigned or document.signature):
+    is_lacking = not (is_unsigned or document.signature)
+    if is_lacking:
         out.print_note(NOT_SIGNED)
     text = document.dump()
-    return CommandResult(json=json.loads(text), lines=[text.rstrip("\n")])
+    # A job that stores such a file stores what proves nothing: it must be able to see that.
+    code = WORLD if is_lacking else DONE
+    return CommandResult(json=json.loads(text), lines=[text.rstrip("\n")], code=code)
 
 
 @click.command()
