@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Self, SupportsIndex
 
 from moothall.domain.effects import Schema
@@ -16,8 +17,10 @@ from moothall.reading.field_values import fold_name, fold_names, is_empty
 MAX_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
 MAX_REPAIRED_LENGTH: Final = 30_000
-MAX_REPAIR_STEPS: Final = 500_000
-"""How often a repair may look at its text. A broken answer of that length needs a fifth of it; a hostile one has no end."""
+MAX_REPAIR_STEPS: Final = 300_000
+"""How often a repair may look at its text. A broken answer of that length needs a third of it; a hostile one has no end."""
+MAX_REPAIRED: Final = 4
+"""How many repaired answers are remembered."""
 # The possessive `*+` prevents backtracking through a long run of spaces after the fence.
 _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 # An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
@@ -230,19 +233,24 @@ def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], lis
 def _repair(source: str) -> ParsedObject | None:
     if _NESTED.search(source):
         return None
-    from json_repair import repair_json
-
-    text = _BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH])
-    try:
-        value = _copy_plain(repair_json(_CountedText.build(text, [0]), return_objects=True))
-    except (RecursionError, ValueError, _TooCostly):
-        return None
+    value = _copy_plain(_repair_text(_BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH])))
     if isinstance(value, list):
         value = next((each for each in value if isinstance(each, dict) and each), None)
     if not isinstance(value, dict) or not value:
         return None
     _drop_half(value, source)
     return ParsedObject(fields=value, broken=source)
+
+
+@lru_cache(maxsize=MAX_REPAIRED)
+def _repair_text(text: str) -> Any:
+    """Return what a broken text holds, None where it cannot be repaired. One answer is looked at several times over."""
+    from json_repair import repair_json
+
+    try:
+        return repair_json(_CountedText.build(text, [0]), return_objects=True)
+    except (RecursionError, ValueError, _TooCostly):
+        return None
 
 
 def _copy_plain(value: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Strangers' texts, whole and broken, given to everything that reads them."""
