@@ -46,6 +46,8 @@ NAMES: Final = (
     "#odd ",
 )
 MAX_FILE_BYTES: Final = 2_000_000
+MAX_BROKEN: Final = 200_000
+"""Bytes of a broken text: repetitions of repetitions would only test the size of the memory."""
 COSTLY: Final = ("pdf",)
 """Read in a process of their own: one in so many of the others."""
 COSTLY_SHARE: Final = 0.02
@@ -174,7 +176,7 @@ def mutate(count: int, seed: int) -> Iterator[tuple[str, bytes]]:
         kind = chance.choice(kinds)
         raw = GOOD[kind]
         for _ in range(chance.randint(1, 4)):
-            raw = break_text(raw, chance)
+            raw = break_text(raw, chance)[:MAX_BROKEN]
         yield kind, raw
 
 

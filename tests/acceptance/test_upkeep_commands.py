@@ -444,9 +444,9 @@ def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(
     for name in copies:
         codes = {word: code for (place, word), (code, _, _) in found.items() if place == name}
         assert codes == {
-            **dict.fromkeys(
-                ("list", "show", "verify", "export", "replay", "ledger", "decisions"), 0
-            ),
+            **dict.fromkeys(("list", "show", "verify", "export", "replay", "decisions"), 0),
+            # Heads are printed, and where no key can be made the exit says that nobody signed them.
+            "ledger": 0 if name == "file" else 1,
             "input": 1,
         }, name
         assert json.loads(found[name, "list"][1])["sessions"][0]["sessionId"] == "s"

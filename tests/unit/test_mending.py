@@ -502,3 +502,9 @@ def test_a_list_in_a_text_may_hold_long_white_space(text: str) -> None:
 def test_items_end_where_they_did(text: str) -> None:
     """M-1"""
     assert lenient_parser._ITEM_END.split(text) == re.split(r"\s*[;；\n]\s*", text)
+
+
+def test_a_whole_number_that_no_float_holds_is_asked_back() -> None:
+    """N-8: JSON knows whole numbers of any length."""
+    assert read_share(10**400, 0, 1) is None
+    assert read_share(-(10**400), -1, 1) is None

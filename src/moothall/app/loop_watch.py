@@ -18,7 +18,7 @@ STALL_SECONDS: Final = 1.0
 """From how long a standstill on it is named."""
 BUSY_SHARE: Final = 0.3
 """Where the watching thread stood still as well: which share of that time this process must have computed, for it to be its own
-fault. Less than that, and the machine slept, or ran somebody else."""
+fault. Less than that, and the machine slept, or ran other processes."""
 MAX_NAME: Final = 100
 _SOURCE: Final = str(Path(__file__).parent.parent)
 

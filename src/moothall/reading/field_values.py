@@ -32,6 +32,7 @@ from moothall.reading.schemas import ESTIMATE, OPEN_LIST
 from moothall.reading.stated import PositionRead, find_choice, is_sentence
 
 MAX_CACHED_NAME_LENGTH: Final = 64
+MAX_NUMBER: Final = 1e15
 _NO_LETTERS: Final = compile_late(r"[\W_]+")
 
 
@@ -399,7 +400,8 @@ def _read_number(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value)
+        # JSON knows whole numbers of any length, and no float holds those.
+        return float(value) if abs(value) <= MAX_NUMBER else None
     if (
         not isinstance(value, str)
         or len(value) > MAX_VALUE_LENGTH

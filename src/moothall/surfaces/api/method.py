@@ -241,7 +241,7 @@ class RateLimiter:
 class SecretTries:
     """Who may try one more secret: wrong ones count against their caller, and each code has a few tries of its own.
 
-    So a right code is looked up also where somebody guesses from the same address, and nobody can guess one.
+    So a right code is looked up also where others guess from the same address, and nobody can guess one.
     """
 
     def __init__(self) -> None:
