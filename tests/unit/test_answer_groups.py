@@ -169,8 +169,30 @@ def test_a_judge_that_contradicts_itself_joins_nothing() -> None:
     table = open_judged("use PostgreSQL", "PostgreSQL", "go with Postgres")
     say_as_judge(table, lambda one, other: "same")
     say_as_judge(table, lambda one, other: "different")
+    # What is in doubt is asked once more, each pair in both orders.
+    asked = read_pairs(table.brief(JUDGE))
+    assert len(asked) == 6
+    assert {(other, one) for one, other in asked} == set(asked)
+    say_as_judge(table, lambda one, other: "same" if one < other else "different")
     assert table.state.groups.list_members() == []
     assert table.phase == (1, "argue")
+
+
+def test_a_slip_of_the_judge_in_one_order_is_asked_about_again() -> None:
+    """Q-3: where no chain of other pairs joins the two."""
+    table = open_judged("use PostgreSQL", "PostgreSQL", "PostgreSQL")
+    say_as_judge(table, lambda one, other: "same")
+    say_as_judge(table, lambda one, other: "different")
+    say_as_judge(table, lambda one, other: "same")
+    assert table.closed.reason == "agreed_blind"
+    (grouped,) = [fact for fact in table.facts if isinstance(fact, AnswersGrouped)]
+    (pair,) = grouped.pairs
+    assert (pair.first, pair.second, pair.third, pair.fourth) == (
+        "same",
+        "different",
+        "same",
+        "same",
+    )
 
 
 def test_two_verdicts_on_one_pair_in_one_answer_are_none() -> None:

@@ -1,16 +1,17 @@
 """Groups of answers: which words name one answer, so that answers are counted and not spellings (Q-3).
 
-Two texts are one where they are equal after folding, where a judge calls them the same in both orders of the pair, or where the
-owner joins them. Chains are followed. What excludes each other is never joined: two listed answers, what the owner parted, and
-what the judge calls opposite in both orders. The owner's word comes before the judge's. The order in which anything arrives
-decides nothing: of two links that exclude each other, the one on which the other verdicts agree more is followed, and of equals
-the first by the alphabet.
+Two texts are one where they are equal after folding, where a judge calls them the same in both orders of the pair, at once or when
+it is asked once more, or where the owner joins them. Chains are followed. What excludes each other is never joined: two listed
+answers, what the owner parted, and what the judge calls opposite in both orders. The owner's word comes before the judge's. The
+order in which anything arrives decides nothing: of two links that exclude each other, the one on which the other verdicts agree
+more is followed, and of equals the first by the alphabet.
 
 The words stay as they were said (M-16): a group is for counting, and its name is that of one of its members.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from itertools import chain
 from typing import Annotated, Final, Literal
 
 from annotated_types import Ge, MaxLen
@@ -34,7 +35,8 @@ _SIGNS: Final[Mapping[PairVerdict | None, int]] = {"same": 1, "opposite": -1, "d
 class JudgedPair:
     """Two texts, as they were said, and what was said of them in one order and in the other.
 
-    A pair that is different in the first order is not asked in the second: it would not be joined anyway.
+    A pair that is different in the first order is not asked in the second: it would not be joined anyway. `third` and `fourth` are
+    what was said of a doubtful pair when it was asked once more, in the first order and in the other.
     """
 
     one: Words
@@ -42,19 +44,39 @@ class JudgedPair:
     first: PairVerdict | None = None
     second: PairVerdict | None = None
     reason: Words = ""
+    third: PairVerdict | None = None
+    fourth: PairVerdict | None = None
 
     @property
     def verdict(self) -> PairVerdict | None:
-        """What both orders say; None where they differ, or where one of them has no verdict."""
-        if self.first == "different" or self.second == "different":
-            return "different"
-        if self.first == self.second:
-            return self.first
-        return None
+        """What both orders say, the last time that they were asked; None where they differ, or where one of them has no verdict."""
+        if self.third is None or self.fourth is None:
+            return _settle_orders(self.first, self.second)
+        return _settle_orders(self.third, self.fourth)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether one order calls the pair the same and the other does not."""
+        orders = (self.first, self.second)
+        return "same" in orders and None not in orders and self.verdict != "same"
+
+    @property
+    def is_said_once(self) -> bool:
+        """Whether the pair is apart by a single word of the judge."""
+        return self.first == "different" and self.second is None
 
     @property
     def key(self) -> Pair:
         return order_pair(normalize_label(self.one), normalize_label(self.other))
+
+
+def _settle_orders(one: PairVerdict | None, other: PairVerdict | None) -> PairVerdict | None:
+    """Return what both orders of a pair say; `different` in one of them is enough not to join it."""
+    if one == "different" or other == "different":
+        return "different"
+    if one == other:
+        return one
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +115,8 @@ class Groups:
     """The answers that the question lists: never joined with each other."""
     heads: Mapping[str, str] = field(default_factory=dict, compare=False)
     """The folded text that stands for the group of each text."""
+    met: frozenset[str] = field(default_factory=frozenset, compare=False)
+    """The folded texts that a judge has been asked about."""
     words: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Each folded text as it was said."""
 
@@ -176,6 +200,7 @@ def _build_groups(
         owned=owned,
         listed=options,
         heads=parts.name_heads(),
+        met=frozenset(chain.from_iterable(judged)),
         words=words,
     )
 

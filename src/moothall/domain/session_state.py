@@ -5,7 +5,7 @@ Only time in which a process runs a session counts as running.
 """
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Protocol, TypeVar
 
@@ -68,11 +68,12 @@ class LostSeat:
 class JudgeHearing:
     """What a judge of answers has said, each pair in the order in which it was shown, and why it does not say more.
 
-    `asked` counts its answers and losses, which number its asks. `lost` is why it did not answer, and `missed` is the same once
-    that is on record: then it is not asked again.
+    `again` is what it said of pairs in an order in which it had been asked before. `asked` counts its answers and losses, which
+    number its asks. `lost` is why it did not answer, and `missed` is the same once that is on record: then it is not asked again.
     """
 
     said: Mapping[Pair, AnswerJudgement] = field(default_factory=dict)
+    again: Mapping[Pair, AnswerJudgement] = field(default_factory=dict)
     asked: int = 0
     lost: str = ""
     missed: str = ""
@@ -207,9 +208,8 @@ def evolve_shared(state: P, entry: Entry) -> P:
         return state
     match fact:
         case facts.SeatLost(seat=seat) if _is_of_judge(state, seat):
-            hearing = state.hearing
-            lost = JudgeHearing(said=hearing.said, asked=hearing.asked + 1, lost=fact.reason)
-            return fast_replace(state, hearing=lost)
+            hearing = replace(state.hearing, asked=state.hearing.asked + 1, lost=fact.reason)
+            return fast_replace(state, hearing=hearing)
         case facts.AnswersGrouped():
             return _apply_grouping(state, fact)
         case facts.SeatLost():
@@ -244,10 +244,15 @@ def _is_of_judge(state: ProtocolState, seat: SeatId) -> bool:
 def _hear_judge(state: P, fact: facts.AnswersJudged) -> P:
     if not _is_of_judge(state, fact.seat):
         return state
-    said = dict(state.hearing.said)
+    said, again = dict(state.hearing.said), dict(state.hearing.again)
     for each in fact.said.judgements:
-        said[each.one, each.other] = each
-    return fast_replace(state, hearing=JudgeHearing(said=said, asked=state.hearing.asked + 1))
+        pair = (each.one, each.other)
+        if pair in state.hearing.said:
+            again[pair] = each
+        else:
+            said[pair] = each
+    hearing = JudgeHearing(said=said, again=again, asked=state.hearing.asked + 1)
+    return fast_replace(state, hearing=hearing)
 
 
 def _apply_grouping(state: P, fact: facts.AnswersGrouped) -> P:

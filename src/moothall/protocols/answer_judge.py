@@ -1,14 +1,15 @@
 """The judge of answers (Q-3): which words of several seats name one answer, asked of one seat that has no say of its own.
 
 Each pair is put to it twice, in one order and in the other, and joined only where both say the same. The second order is asked
-only for what could be joined or excluded by it. A judge that is lost is not asked again, and equal words alone count as one answer
+only for what could be joined or excluded by it. What one order joins and the other does not is asked once more in both, where no
+chain of other pairs joins it. A judge that is lost is not asked again, and equal words alone count as one answer
 then; the record says so.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Final, get_args
 
@@ -24,6 +25,7 @@ from moothall.domain.groups import (
     JudgedPair,
     Pair,
     PairVerdict,
+    add_judged,
     order_pair,
 )
 from moothall.domain.ids import SeatId, ask_id
@@ -64,16 +66,25 @@ def split_judge(seats: Sequence[Seat], judge: str) -> tuple[tuple[Seat, ...], Se
     )
 
 
+MAX_LOOKS: Final = 3
+"""How often a judge is asked in a phase: the first order, the other one, and what is in doubt then; more often of very many seats."""
+
+
+JUDGE_TOKENS: Final = 600
+"""Of what a judge is sent, usually: the question, the answers and the pairs, and never the files."""
+
+
 def expect_judge_calls(judge: str, phases: int) -> tuple[ExpectedCalls, ...]:
-    """Return what a judge is asked at most: two orders in each phase that brings answers. Where all agree, it is not asked."""
+    """Return what a judge is asked at most in the phases that bring answers. Where all agree, it is not asked."""
     if not judge:
         return ()
     return (
         ExpectedCalls(
             seats=(SeatId(judge),),
             least=0,
-            most=2 * phases,
+            most=MAX_LOOKS * phases,
             tokens_out=SHORT_ANSWER,
+            tokens_in=JUDGE_TOKENS,
             is_in_turn=True,
         ),
     )
@@ -96,10 +107,12 @@ def list_free_answers(words: Iterable[str], options: Sequence[str]) -> dict[str,
 
 
 def list_due_pairs(state: ProtocolState, words: Sequence[str]) -> list[Pair]:
-    """Return the pairs to put to the judge now, each in the order in which it is shown; none once both orders are answered."""
-    wanted = _list_wanted(state, words)
+    """Return the pairs to put to the judge now, each in the order in which it is shown; none once all is said.
+
+    All first orders come before any second one, as most pairs need none; what is in doubt then is asked once more.
+    """
+    wanted = list_wanted_pairs(state, words)
     said = state.hearing.said
-    # All first orders before any second one: most pairs need none.
     first = [pair for pair in wanted if pair not in said]
     if first:
         return first[:MAX_ASKED]
@@ -107,24 +120,53 @@ def list_due_pairs(state: ProtocolState, words: Sequence[str]) -> list[Pair]:
     for one, other in wanted:
         if said[one, other].verdict in SECOND_ORDER and (other, one) not in said:
             second.append((other, one))
-    return second[:MAX_ASKED]
+    if second:
+        return second[:MAX_ASKED]
+    # Once only: a pair that is in doubt after two looks is not joined.
+    if state.hearing.again:
+        return []
+    return _list_second_looks(state, wanted)
 
 
-def _list_wanted(state: ProtocolState, words: Sequence[str]) -> list[Pair]:
+def _list_second_looks(state: ProtocolState, wanted: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs to ask once more, each in both orders: those on which one slip of the judge would decide.
+
+    These are pairs that one order calls the same and the other does not, where no chain joins them, and a pair that is the only one,
+    which a single word keeps apart.
+    """
+    pairs = [_build_pair(state, *pair) for pair in wanted]
+    groups = add_judged(state.groups, pairs, state.opened.subject.options)
+    is_alone = len(pairs) == 1
+    looks: list[Pair] = []
+    for pair in pairs:
+        if groups.is_same(pair.one, pair.other):
+            continue
+        if pair.is_doubtful or (is_alone and pair.is_said_once):
+            looks += [(pair.one, pair.other), (pair.other, pair.one)]
+    return looks[:MAX_ASKED]
+
+
+def list_wanted_pairs(state: ProtocolState, words: Sequence[str]) -> Sequence[Pair]:
     """Return the pairs of answers that are to be judged: those of each answer that no judge has met, in the first order."""
     answers = list_free_answers(words, state.opened.subject.options)
-    # Of answers that were all judged before, nothing new is to be said.
-    met: set[str] = set()
-    for key in state.groups.judged:
-        met.update(key)
+    groups = state.groups
+    return _pair_answers(tuple(answers.items()), groups.met, frozenset(groups.owned))
+
+
+# The same between two entries, and asked for several times with each: with 50 answers there are 1,225 pairs to compare.
+@lru_cache(maxsize=64)
+def _pair_answers(
+    answers: tuple[tuple[str, str], ...], met: frozenset[str], owned: frozenset[Pair]
+) -> tuple[Pair, ...]:
     wanted: list[Pair] = []
-    for one, other in combinations(answers, 2):
+    for (one, first), (other, second) in combinations(answers, 2):
+        # Of answers that were all judged before, nothing new is to be said.
         is_new = one not in met or other not in met
-        if is_new and order_pair(one, other) not in state.groups.owned:
-            wanted.append((answers[one], answers[other]))
+        if is_new and order_pair(one, other) not in owned:
+            wanted.append((first, second))
     if len(wanted) > MAX_WANTED:
         wanted = _choose_nearest(wanted, len(answers))
-    return wanted
+    return tuple(wanted)
 
 
 def _choose_nearest(pairs: list[Pair], texts: int) -> list[Pair]:
@@ -147,7 +189,7 @@ def find_grouping_step(
     judge, hearing = state.judge_seat, state.hearing
     if judge is None or hearing.missed:
         return None
-    wanted = _list_wanted(state, words)
+    wanted = list_wanted_pairs(state, words)
     missed = hearing.lost or state.stop or ""
     if not wanted and not hearing.lost:
         return None
@@ -169,14 +211,23 @@ def find_grouping_step(
 
 
 def _build_pair(state: ProtocolState, one: str, other: str) -> JudgedPair:
-    said = state.hearing.said
+    said, again = state.hearing.said, state.hearing.again
     first, second = said[one, other], said.get((other, one))
     if second is None:
         return JudgedPair(one=one, other=other, first=first.verdict, reason=first.reason)
-    reason = first.reason or second.reason
-    return JudgedPair(
-        one=one, other=other, first=first.verdict, second=second.verdict, reason=reason
+    pair = JudgedPair(
+        one=one,
+        other=other,
+        first=first.verdict,
+        second=second.verdict,
+        reason=first.reason or second.reason,
     )
+    third = again.get((one, other))
+    if third is None:
+        return pair
+    # A pair that was different in its first order has its other order from the second look alone.
+    fourth = again.get((other, one), second)
+    return replace(pair, third=third.verdict, fourth=fourth.verdict)
 
 
 def build_judge_rules(state: ProtocolState, words: Sequence[str]) -> AnswerRules:
