@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -139,12 +139,20 @@ def find_framer(
     read = read_question(opened.topic)
     if (read is not None and read.is_sure) or len(opened.topic) > MAX_QUESTION:
         return None
-    models = [seat for seat in opened.seats if seating.kinds.find(seat.platform).frames_questions]
+    return find_cheapest_model(opened.seats, seating)
+
+
+def find_cheapest_model(seats: Sequence[Seat], seating: Seating) -> Seat | None:
+    """Return the seat with the cheapest of the models that Moot runs; None where there is none."""
+    models: list[Seat] = []
+    for seat in seats:
+        if seating.kinds.find(seat.platform).frames_questions:
+            models.append(seat)
     return min(models, key=_find_cost, default=None)
 
 
 def _find_cost(seat: Seat) -> tuple[bool, float]:
-    """Return what the call costs; a price that is not known comes last."""
+    """Return what a short call costs; a price that is not known comes last."""
     price = find_price(seat, FRAMING_IN, FRAME_TOKENS)
     return price is None, float(price or 0)
 

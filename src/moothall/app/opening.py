@@ -17,6 +17,7 @@ from moothall.app.decision_records import (
     load_reviewed_kinds,
     with_recorded_trust,
 )
+from moothall.app.default_judge import JudgedQuestion, choose_judge, is_blind
 from moothall.app.discovery import ChosenPlatforms, choose_platforms, name_models
 from moothall.app.environment import resolve_home
 from moothall.app.framing import (
@@ -121,7 +122,9 @@ async def plan_session(
     question = validate_topic(topic)
     language = given.get("language") or detect_language(question)
     roster, panel, discovered = await _build_roster(resources, language, given, plugin)
-    settings = _merge_settings(plugin, panel, given)
+    merged = _merge_settings(plugin, panel, given)
+    judged = JudgedQuestion(question, roster, given)
+    judge, settings = choose_judge(plugin, merged, judged, resources.seating)
     demo = given.get("demo", "")
     seed = given.get("seed")
     if seed is None:
@@ -130,6 +133,8 @@ async def plan_session(
     if not demo:
         category = given.get("category") or ""
         seats = await with_recorded_trust(resources.memory, roster, category)
+    if judge is not None:
+        seats = (*seats, judge)
     plan = Plan(
         topic=question,
         language=language,
@@ -242,7 +247,7 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
             raise errors.BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
     values = {**plugin.defaults, **given}
     if "blind" in names:
-        values.setdefault("blind", len(seats) >= plugin.blind_from)
+        values["blind"] = is_blind(plugin, values, seats)
     try:
         settings: Any = get_adapter(plugin.settings).validate_python(values)
     except ValidationError as cause:

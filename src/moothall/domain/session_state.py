@@ -453,6 +453,12 @@ class SessionState(ProtocolState):
     """All that seats looked up so far."""
 
     @property
+    def voices(self) -> tuple[Seat, ...]:
+        """The seats that may take a position on the question: all but those that check, compare or judge answers."""
+        neutral = self.opened.neutral
+        return tuple([seat for seat in self.seats if seat.id not in neutral])
+
+    @property
     def is_waiting_outside(self) -> bool:
         """Whether the session waits only for outside seats: then no time counts."""
         return is_waiting_outside(self.pending)

@@ -451,11 +451,12 @@ class SessionRun:
     async def _is_left_unfair(self) -> bool:
         """Whether those who can still be asked could not decide fairly without the seats that are out."""
         session_state = self.snapshot.session_state
-        voices = [
-            seat for seat in session_state.seats if seat.id not in session_state.opened.helpers
-        ]
+        voices = session_state.voices
         lost = list(self._outages.held.values())
         self._unready = {}
+        # A judge that is out joins nothing; whether the others can be asked shows when they are.
+        if all(fact.seat in session_state.opened.neutral for fact in lost):
+            return False
         out = self._outages.find_out_seats(session_state.unavailable, self._participants)
         is_alone = not self._outages.answered and not any(
             each.outside for each in session_state.pending.values()

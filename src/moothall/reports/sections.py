@@ -170,7 +170,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         topic=opened.topic,
         frame=opened.frame,
         language=timeline.language,
-        asked=tuple(seat.id for seat in timeline.session_state.seats),
+        asked=tuple(seat.id for seat in timeline.session_state.voices),
         can_turn_out=find_question_kind(opened) in _DECIDABLE_KINDS,
         opened_on=format_time(timeline.opened_at)[:10],
         standing=build_standing(timeline),

@@ -73,7 +73,7 @@ class PersonaSettings:
     ageing: Score = 0.0
     bids: Literal["apart", "together"] = "apart"
     judge: Annotated[str, MaxLen(64)] = ""
-    """The seat that judges which answers are one and has no say of its own; without one only equal words are."""
+    """The seat that judges which answers are one and has no say of its own; where it is empty, only equal words are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,7 +87,7 @@ class CouncilSettings:
     """With `auto`, one seat with a reviewed record is asked first, and the others only if that is not enough; `shadow` asks all
     and says what that would have spared."""
     judge: Annotated[str, MaxLen(64)] = ""
-    """The seat that judges which answers are one and has no say of its own; without one only equal words are."""
+    """The seat that judges which answers are one and has no say of its own; where it is empty, only equal words are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

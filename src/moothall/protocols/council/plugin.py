@@ -48,7 +48,8 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
     """Every phase of every round once; at least the first one, after which equal blind choices can end it."""
     assert isinstance(opened, CouncilOpened)
     settings, owner = opened.settings, variant.owner(opened)
-    seats = tuple(seat.id for seat in opened.seats if seat.id not in opened.neutral)
+    voices = [seat for seat in opened.seats if seat.id not in opened.neutral]
+    seats = tuple(seat.id for seat in voices)
     can_stop = settings.blind and find_debate_mode(opened) != "always"
     expected = []
     phases = [
@@ -67,8 +68,7 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
         is_sure = phase == "propose" or (not can_stop and not number and phase != "answer")
         least = most if is_sure else 0.0
         is_first_alone = (
-            settings.depth == "auto"
-            and find_first_mind(opened.seats, opened.subject)[0] is not None
+            settings.depth == "auto" and find_first_mind(voices, opened.subject)[0] is not None
         )
         if phase == "propose" and (settings.panel == "adaptive" or is_first_alone):
             least = 1 / len(seats)
