@@ -229,7 +229,8 @@ def test_seats_of_a_panel_have_tools_of_their_own(tmp_path: Path) -> None:
             )
             await moot.run(session)
             opened = (await list_facts(moot, session))[0]
-            assert [seat.tools for seat in opened.seats] == [("dictionary",), ()]
+            assert [seat.tools for seat in opened.seats] == [("dictionary",), (), ()]
+            assert opened.seats[-1].id == opened.settings.judge
             assert {bool(each.body.get("tools")) for each in stub.asked} == {True, False}
 
     asyncio.run(work())

@@ -473,7 +473,7 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
             assert trust_of(await opening(moot, session))["ada"] < NEUTRAL_TRUST
             fork = await moot.fork(session, at=1, swaps={"ada": "mailbox"})
             assert [
-                seat.trust for seat in (await moot.engine.load_snapshot(fork)).session_state.seats
+                seat.trust for seat in (await moot.engine.load_snapshot(fork)).session_state.voices
             ] == [
                 NEUTRAL_TRUST,
                 NEUTRAL_TRUST,

@@ -55,7 +55,8 @@ def choose_judge(
         return None, given
     is_settled = "judge" in given or defaults.get("judge") != ""
     seats = question.seats
-    if is_settled or question.is_counted or not is_blind(plugin, given, seats):
+    is_blind = given.get("blind", is_blind_by_default(plugin, seats))
+    if is_settled or question.is_counted or not is_blind:
         return None, given
     model = None
     if len(seats) >= MIN_VOICES:
@@ -67,9 +68,9 @@ def choose_judge(
     return Seat(id=given["judge"], platform=model.platform), given
 
 
-def is_blind(plugin: AnyPlugin, settings: Mapping[str, Any], seats: Sequence[Seat]) -> bool:
-    """Whether seats write before they read each other: by the setting, else from the protocol's number of seats on."""
-    return bool(settings.get("blind", len(seats) >= plugin.blind_from))
+def is_blind_by_default(plugin: AnyPlugin, seats: Sequence[Seat]) -> bool:
+    """Whether seats write before they read each other where nobody says: from the protocol's number of seats on."""
+    return len(seats) >= plugin.blind_from
 
 
 def _choose_name(seats: Sequence[Seat]) -> SeatId:

@@ -17,7 +17,7 @@ from moothall.app.decision_records import (
     load_reviewed_kinds,
     with_recorded_trust,
 )
-from moothall.app.default_judge import JudgedQuestion, choose_judge, is_blind
+from moothall.app.default_judge import JudgedQuestion, choose_judge, is_blind_by_default
 from moothall.app.discovery import ChosenPlatforms, choose_platforms, name_models
 from moothall.app.environment import resolve_home
 from moothall.app.framing import (
@@ -247,7 +247,7 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
             raise errors.BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
     values = {**plugin.defaults, **given}
     if "blind" in names:
-        values["blind"] = is_blind(plugin, values, seats)
+        values.setdefault("blind", is_blind_by_default(plugin, seats))
     try:
         settings: Any = get_adapter(plugin.settings).validate_python(values)
     except ValidationError as cause:

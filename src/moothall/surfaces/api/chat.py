@@ -295,7 +295,7 @@ class MeetingTeller:
         )
 
     def introduce(self, link: str) -> str:
-        by_platform = group_pairs((one_line(seat.platform), seat.id) for seat in self._state.seats)
+        by_platform = group_pairs((one_line(seat.platform), seat.id) for seat in self._state.voices)
         seats = "; ".join(
             f"{', '.join(names)} ({platform})" for platform, names in by_platform.items()
         )

@@ -393,7 +393,10 @@ def print_models(moot: Moot, planned: PlannedSession) -> None:
     seats: dict[str, list[str]] = {}
     for seat in planned.opened.seats:
         if moot.seating.kinds.find(seat.platform).name in _MODEL_KINDS:
-            seats.setdefault(seat.platform, []).append(seat.id)
+            names = seats.setdefault(seat.platform, [])
+            # A judge that has the model of a seat is no news here.
+            if not names or seat.id not in planned.opened.neutral:
+                names.append(seat.id)
     sits = [
         words.sits.format(model=_describe_model(platform), seats=", ".join(names))
         for platform, names in seats.items()
