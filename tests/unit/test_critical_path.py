@@ -7,6 +7,7 @@ from bench.calls.costs import PROTOCOLS, SEATS, TOPIC, TURNS, measure_way
 
 from moothall.app.estimates import Range, SessionEstimate, estimate_session
 from moothall.app.moot import Moot
+from moothall.protocols.answer_judge import MAX_LOOKS
 
 ASKED_AGAIN = {"roundtable, two rounds": 1, "consensus": 2}
 """Where a mind of the bench declines: minutes, and a synthesis in two rounds, are then asked of the next."""
@@ -37,7 +38,8 @@ def test_the_longest_chain_of_calls_is_what_was_expected(name: str) -> None:
 
 
 def test_what_can_be_asked_at_once_is_one_step() -> None:
-    """D-24: proposals and votes are asked at once, arguments and syntheses one after the other."""
-    assert asyncio.run(estimate_way("debate")).path == Range(12, 13)
-    assert asyncio.run(estimate_way("advisory")).path == Range(6, 6)
-    assert asyncio.run(estimate_way('persona, bids = "together"')).path == Range(4, 23)
+    """D-24, Q-3: proposals and votes are asked at once, arguments and syntheses one after the other; a judge in turn, if at all."""
+    assert asyncio.run(estimate_way("debate")).path == Range(12, 13 + 3 * MAX_LOOKS)
+    assert asyncio.run(estimate_way("advisory")).path == Range(6, 6 + 2 * MAX_LOOKS)
+    persona = asyncio.run(estimate_way('persona, bids = "together"'))
+    assert persona.path == Range(4, 23 + 2 * MAX_LOOKS)
