@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from bench.calls.asks import report_instructions
 from bench.calls.costs import report_costs
-from bench.calls.decisions import report_decisions
+from bench.calls.decisions import report_decisions, report_judged
 from bench.calls.persona import report_asks, report_settings
 from bench.calls.sessions import SEATS, hold_session
 from moothall.domain.effects import Brief
@@ -100,6 +100,8 @@ async def main() -> None:
     print("\n".join(await report_instructions()))
     print("\nWhat the asks of a decision send in all, schema and all:\n")
     print("\n".join(await report_decisions()))
+    print("\nThe same where five seats word two answers in five ways, and a judge settles them:\n")
+    print("\n".join(await report_judged()))
     print("\nWhat a decision costs, beside simpler ways to ask models:\n")
     # On an event loop of its own, whose clock jumps.
     print("\n".join(await asyncio.to_thread(report_costs)))

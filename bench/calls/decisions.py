@@ -38,13 +38,50 @@ PROTOCOLS: Final[Mapping[str, Mapping[str, object]]] = {
 }
 
 
+SPELLINGS: Final[Mapping[Language, tuple[str, ...]]] = {
+    "en": ("store {}", "take {}", "go for {}", "{} it is", "{} for all"),
+    "zh": ("改用{}", "采用{}", "选{}", "就用{}", "统一用{}"),
+}
+"""How each seat words the answer that it shares with others."""
+
+
+class BriefJudge:
+    """Compares answers by the thing that they name, and counts what it was sent."""
+
+    def __init__(self, language: Language, counted: list[int]) -> None:
+        self._labels = LABELS[language]
+        self._counted = counted
+
+    async def __call__(self, brief: Brief) -> Answer | NoAnswer:
+        self._counted.append(count_sent(brief))
+        lines = [line.removeprefix("| ") for line in brief.own.split("\n")]
+        answers = dict(line.split(". ", 1) for line in lines if ". " in line)
+        judgements: list[dict[str, object]] = []
+        for line in lines:
+            number, _, pair = line.partition(": ")
+            if number.isdigit():
+                one, other = pair.split(", ")
+                is_same = self._find(answers[one]) == self._find(answers[other])
+                verdict = "same" if is_same else "opposite"
+                judgements.append({"pair": int(number), "reason": "…", "verdict": verdict})
+        said = json.dumps({"judgements": judgements})
+        return Answer(said=read_answer(brief, said).said)
+
+    def _find(self, answer: str) -> bool:
+        return self._labels[0] in answer
+
+
 class BriefMind:
     """Answers every ask in its form, and counts what it was sent."""
 
-    def __init__(self, number: int, language: Language, counted: list[int]) -> None:
+    def __init__(
+        self, number: int, language: Language, counted: list[int], *, is_worded: bool = False
+    ) -> None:
         self._number = number
         self._said = SAID[language]
         self._label = LABELS[language][number % 2]
+        if is_worded:
+            self._label = SPELLINGS[language][number - 1].format(self._label)
         self._counted = counted
 
     async def __call__(self, brief: Brief) -> Answer | NoAnswer:
@@ -100,13 +137,19 @@ def count_sent(brief: Brief) -> int:
     return sent + count_tokens(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
 
 
-async def measure_decision(name: str, language: Language) -> list[int]:
-    """Hold a session; return the tokens that each of its asks sent."""
+async def measure_decision(
+    name: str, language: Language, *, is_worded: bool = False, is_judged: bool = False
+) -> list[int]:
+    """Hold a session; return the tokens that each of its asks sent. `is_worded`: every seat has words of its own."""
     protocol = name.partition(",")[0]
     counted: list[int] = []
-    seats = {
-        f"seat{number}": BriefMind(number, language, counted) for number in range(1, SEATS + 1)
-    }
+    seats: dict[str, BriefMind | BriefJudge] = {}
+    for number in range(1, SEATS + 1):
+        seats[f"seat{number}"] = BriefMind(number, language, counted, is_worded=is_worded)
+    settings = dict(PROTOCOLS[name])
+    if is_judged:
+        seats["judge"] = BriefJudge(language, counted)
+        settings["judge"] = "judge"
     async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
         await moot.hold(
             TOPICS[language],
@@ -114,7 +157,7 @@ async def measure_decision(name: str, language: Language) -> list[int]:
             seats=seats,
             language=language,
             seed=1,
-            settings=dict(PROTOCOLS[name]),
+            settings=settings,
             turns=3 if protocol == "persona" else None,
             memory=False,
         )
@@ -127,4 +170,27 @@ async def report_decisions() -> list[str]:
     for name in PROTOCOLS:
         english, chinese = await measure_decision(name, "en"), await measure_decision(name, "zh")
         lines.append(f"| {name} | {len(english)} | {sum(english):,} | {sum(chinese):,} |")
+    return lines
+
+
+JUDGED: Final = ("persona, 3 turns", "debate", "advisory", "consensus, 3 rounds")
+"""The protocols whose answers a judge settles."""
+
+
+async def report_judged() -> list[str]:
+    """Return a line for each protocol: five wordings of two answers, counted as words, and settled by a judge."""
+    lines = [
+        "| protocol | calls | with a judge | English | with a judge | Chinese | with a judge |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in JUDGED:
+        cells: list[str] = []
+        calls: list[str] = []
+        languages: tuple[Language, ...] = ("en", "zh")
+        for language in languages:
+            bare = await measure_decision(name, language, is_worded=True)
+            judged = await measure_decision(name, language, is_worded=True, is_judged=True)
+            cells += [f"{sum(bare):,}", f"{sum(judged):,}"]
+            calls = [str(len(bare)), str(len(judged))]
+        lines.append(f"| {' | '.join([name, *calls, *cells])} |")
     return lines
