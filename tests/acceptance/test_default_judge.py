@@ -12,7 +12,6 @@ from tests.acceptance.test_settled_answers import SPELLINGS, judge_pairs, respon
 
 from moothall.app.estimates import estimate_session
 from moothall.app.moot import Moot
-from moothall.app.opening import plan_session
 from moothall.domain.effects import Brief
 from moothall.domain.facts import AnswersGrouped, SessionParked
 from moothall.domain.ids import parse_session_id
@@ -145,9 +144,7 @@ def test_nobody_judges_where_nothing_is_to_be_judged(
     options = {"seats": dict.fromkeys(("ada", "bob", "cy"), "oracle"), **options}
 
     async def work(moot: Moot) -> Any:
-        return await plan_session(
-            moot, moot, topic, {"protocol": "persona", "frame": "auto", **options}
-        )
+        return await moot.plan_session(topic, protocol="persona", **options)
 
     opened = run(tmp_path, Models(), work).opened
     assert len(opened.seats) == len(options["seats"])
@@ -170,7 +167,7 @@ def test_its_name_is_free_its_calls_are_priced_and_it_has_nothing_but_the_model(
                 "frame": "off",
                 "check": False,
             }
-            planned = await plan_session(moot, moot, TOPIC, options)
+            planned = await moot.plan_session(TOPIC, **options)
             plans.append((planned.opened, estimate_session(planned.opened, moot.seating.kinds)))
         return plans
 

@@ -279,8 +279,10 @@ def test_two_spellings_that_are_all_there_are_do_not_hang_on_one_slip() -> None:
 
 def test_a_doubtful_pair_is_asked_once_more_in_both_orders_and_then_no_more() -> None:
     """Q-3: joined only where both orders say so at once."""
-    same, different, opposite = "same", "different", "opposite"
-    for said, is_joined, sizes in (
+    same: PairVerdict = "same"
+    different: PairVerdict = "different"
+    opposite: PairVerdict = "opposite"
+    cases: list[tuple[list[PairVerdict], bool, list[int]]] = [
         ([same, same], True, [1, 1]),
         ([same, different, same, same], True, [1, 1, 2]),
         ([same, different, same, different], False, [1, 1, 2]),
@@ -288,7 +290,8 @@ def test_a_doubtful_pair_is_asked_once_more_in_both_orders_and_then_no_more() ->
         ([different, same, different], False, [1, 2]),
         ([opposite, same, same, same], True, [1, 1, 2]),
         ([opposite, opposite], False, [1, 1]),
-    ):
+    ]
+    for said, is_joined, sizes in cases:
         words = iter(said)
         groups, asked = _judge_table(["A", "use A"], lambda one, other: next(words))  # noqa: B023 - consumed at once
         assert (groups.is_same("A", "use A"), asked) == (is_joined, sizes), said
