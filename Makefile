@@ -81,8 +81,8 @@ lint: $(VENV)/.dev
 lock: $(VENV)/.dev
 	@$(BIN)/pip install --quiet uv
 	@$(BIN)/$(LOCK) --extra embedded --extra pdf --extra acp -o requirements.lock
-	@$(BIN)/$(LOCK) --extra workers --extra anthropic --extra otel --extra pdf --extra acp --extra a2a --extra notify -o deploy/requirements.lock
-	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra temporal --extra otel --extra anthropic --extra google --extra pdf --extra acp --extra a2a --extra notify --group dev -o requirements-dev.lock
+	@$(BIN)/$(LOCK) --extra workers --extra anthropic --extra otel --extra pdf --extra acp --extra a2a --extra notify --extra docx -o deploy/requirements.lock
+	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra temporal --extra otel --extra anthropic --extra google --extra pdf --extra acp --extra a2a --extra notify --extra docx --group dev -o requirements-dev.lock
 
 # Checks the changelog, builds twice and compares, lists what is inside; publishes nothing.
 release: $(VENV)/.dev

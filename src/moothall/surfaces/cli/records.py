@@ -3,6 +3,7 @@
 What one command alone needs is imported in it: the others start without it.
 """
 
+import asyncio
 import errno
 import json
 import os
@@ -20,7 +21,7 @@ from moothall.disk.private import open_output
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import RegisteredHead
 from moothall.domain.safe_text import one_line
-from moothall.errors import BadImport, BadSetting, FolderUnwritable
+from moothall.errors import BadImport, BadSetting, FolderUnwritable, MootError
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.arguments import Duration
 from moothall.surfaces.cli.options import parse_swaps, swap_option
@@ -41,7 +42,7 @@ KEY_HELP = "64 digits, or a file with them."
 NOT_SIGNED = "not signed: no key can be made in MOOT_HOME"
 FAULTS_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 """What is wrong with the machine, and not with the name of the file."""
-FORMS_OF_FILES = {".md": "minutes", ".html": "html", ".jsonl": "jsonl"}
+FORMS_OF_FILES = {".md": "minutes", ".html": "html", ".jsonl": "jsonl", ".docx": "docx"}
 """What is written where a file is named and no form."""
 
 
@@ -64,7 +65,7 @@ FORMS_OF_FILES = {".md": "minutes", ".html": "html", ".jsonl": "jsonl"}
 def export(
     session: str, form: str, output: str | None, apart: tuple[str, ...], as_json: bool
 ) -> None:
-    """Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record).
+    """Write a session as minutes (Markdown), html (one page), docx (a Word document) or jsonl (the ledger, record for record).
 
     A persona meeting has the form context (context_ledger.json) as well, a pipeline artefacts (JSON), a review sarif and
     summary, a swarm blackboard, operations, convergence, config, standing and folder (all its files, in the folder -o).
@@ -76,6 +77,7 @@ def export(
     moot export think_20261115_001 minutes --apart join-2
 
     html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
+    docx needs the extra `docx`, and is written to SESSION.docx where no file is named.
     """
     out.run(lambda: _export(session, form, output, apart, as_json=as_json), as_json=as_json)
 
@@ -104,8 +106,10 @@ async def _export(
     form = form or FORMS_OF_FILES.get(Path(output or "").suffix, "")
     if not form:
         raise BadSetting(
-            f"name the form: moot export {session} minutes, html or jsonl; or a file that ends so: -o meeting.html"
+            f"name the form: moot export {session} minutes, html, docx or jsonl; or a file that ends so: -o meeting.html"
         )
+    if form == "docx" and apart:
+        raise BadSetting("a Word document is written of the session as it is; leave --apart out")
     async with Moot() as moot:
         parts, text = (
             _stream_form(moot, session, form, apart, is_local=output is not None or not as_json),
@@ -115,6 +119,8 @@ async def _export(
             from moothall.app.swarm_runs import write_run_folder
 
             output = str(await write_run_folder(moot, session, output))
+        elif form == "docx":
+            output = await _write_word_document(moot, session, output)
         elif output is not None:
             await _write_parts(parts, output)
         elif as_json:
@@ -133,6 +139,21 @@ async def _export(
         out.print_note(f"wrote {output}")
 
 
+async def _write_word_document(moot: Moot, session: str, output: str | None) -> str:
+    """Write the minutes of a session as a Word document, and return the file."""
+    from moothall.app.word_document import build_word_document
+
+    plugin, timeline = await moot.load_plugin(session), await moot.load_timeline(session)
+    content = await asyncio.to_thread(build_word_document, plugin.report(timeline))
+    path = output or f"{session}.docx"
+    try:
+        with open_output(Path(path)) as file:
+            file.buffer.write(content)
+    except OSError as cause:
+        raise _explain_failed_write(path, cause) from cause
+    return path
+
+
 async def _write_parts(parts: AsyncIterator[str], output: str) -> None:
     # Before a file is touched: an unknown session leaves it as it is.
     first = [await anext(parts, ""), await anext(parts, "")]
@@ -142,10 +163,14 @@ async def _write_parts(parts: AsyncIterator[str], output: str) -> None:
             async for part in parts:
                 file.write(part)
     except OSError as cause:
-        why = f"{output} cannot be written: {cause.strerror}"
-        if cause.errno in FAULTS_OF_DISKS:
-            raise FolderUnwritable(why) from cause
-        raise BadImport(why) from cause
+        raise _explain_failed_write(output, cause) from cause
+
+
+def _explain_failed_write(output: str, cause: OSError) -> MootError:
+    why = f"{output} cannot be written: {cause.strerror}"
+    if cause.errno in FAULTS_OF_DISKS:
+        return FolderUnwritable(why)
+    return BadImport(why)
 
 
 @click.command("import")
