@@ -109,6 +109,9 @@ SAMPLES: dict[str, Sample] = {
     ),
     "thread": Sample("gone", ["--thread", "gone"], told="gone"),
     "built_on": Sample(["gone"], ["--built-on", "gone"], told="no decision 'gone' is stored"),
+    "review_in": Sample(
+        "30d", ["--review-in", "30d"], lambda opened: opened["subject"]["review_days"] == 30
+    ),
     "files": Sample(
         ["plan.md"],
         ["--file", "plan.md"],

@@ -157,6 +157,57 @@ def test_obligations_and_breakers_are_noticed_once(
     asyncio.run(run())
 
 
+def test_a_review_is_noticed_on_its_day_and_not_where_it_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G-2, T-1: once, with the question and what was decided; not the day before."""
+    monkeypatch.setattr(notices, "CLOCK_SECONDS", 0.05)
+    monkeypatch.setattr(notices, "LOOK_SECONDS", 0.02)
+    now = datetime.now(UTC)
+
+    def record(session: str, days: int) -> DecisionRecorded:
+        return DecisionRecorded(
+            session=session,
+            protocol="debate",
+            topic="Ship?",
+            text="We ship.",
+            what="Ship it.",
+            opened_at=now,
+            closed_at=now,
+            review_on=f"{now + timedelta(days=days):%Y-%m-%d}",
+        )
+
+    async def work(url: str, received: list[dict[str, Any]]) -> None:
+        hook = Hook(
+            id="h", url=url, secret="whsec_AAAA", since=now, page="http://x", is_private=True
+        )
+        change_hooks(tmp_path / "home", lambda hooks: [hook])
+        environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+        async with Moot(environ=environ) as moot:
+            for session, days in (("reviewed", -1), ("late", -3), ("today", 0), ("later", 2)):
+                await moot.memory.keep(record(session, days))
+            await moot.memory.review("reviewed", "success")
+            task = asyncio.create_task(notices.serve_notices(moot))
+            async with asyncio.timeout(60):
+                while len(received) < 2:  # noqa: ASYNC110 - another task fills it
+                    await asyncio.sleep(0.02)
+            # Time for what would be too many.
+            await asyncio.sleep(0.4)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert [(each["event"], each["session"]) for each in received] == [
+            ("review_due", "late"),
+            ("review_due", "today"),
+        ]
+        assert received[0]["text"] == "How did it turn out? “Ship?” – Ship it. http://x/s/late"
+
+    async def run() -> None:
+        async with receive_notices() as receiver:
+            await work(*receiver)
+
+    asyncio.run(run())
+
+
 class Absent:
     """A participant that cannot be reached, and says that it can when it is probed."""
 

@@ -307,6 +307,7 @@ export interface Memo {
   result: string;
   lines: MemoLine[];
   reservations: Reservation[];
+  next: NextStep[];
   text: string;
 }
 export interface Moved {
@@ -315,6 +316,14 @@ export interface Moved {
   after?: string | null;
   movedBy?: number | null;
   movedAfter?: "evidence" | "words" | null;
+}
+export interface NextStep {
+  kind: "condition" | "task" | "review";
+  text: string;
+  by: string;
+  who: string;
+  due: string;
+  state: "open" | "met" | "waived" | "failed";
 }
 export interface NumberScores {
   cases: number;

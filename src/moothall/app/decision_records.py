@@ -101,6 +101,7 @@ def build_decision_record(
         badge=summary.badge,
         what=summary.what,
         reservation=summary.reservation,
+        review_on=decision.review_on,
     )
 
 

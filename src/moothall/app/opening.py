@@ -1,5 +1,6 @@
 """Opens sessions: plans new ones (who sits, by which rules, what memory says), imports others, and prepares to resume them."""
 
+import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -89,6 +90,7 @@ from moothall.domain.topic import (
 )
 from moothall.engine.snapshot import Snapshot
 from moothall.locale.texts import detect_language
+from moothall.memory.facts import DAY
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.record_writer import validate_project
 from moothall.ports.plugin import AnyPlugin, Plan
@@ -295,6 +297,7 @@ async def _build_subject(
     )
     subject = replace(
         subject,
+        review_days=_count_review_days(options),
         context=build_context(given.files),
         pictures=build_pictures(given.files),
         left_out=given.left_out,
@@ -320,9 +323,20 @@ async def _build_subject(
             resources.memory, question, subject, tells_unreviewed=bool(options.get("memory"))
         )
     extremity = await load_extremity(resources.memory, subject.category)
+    if not subject.review_days and subject.category:
+        habit = await resources.memory.find_review_habit(subject.category)
+        subject = replace(subject, review_days=habit)
     return replace(
         subject, error_correlations=correlations, precedents=precedents, extremity=extremity
     )
+
+
+def _count_review_days(options: Options) -> int:
+    """Return after how many days a review is wanted, rounded up; 0 where the opener says nothing."""
+    given = options.get("review_in")
+    if given is None:
+        return 0
+    return math.ceil(parse_duration(given) / DAY)
 
 
 def _list_sightless(kinds: KindTable, subject: Topic, roster: Sequence[Seat]) -> tuple[str, ...]:

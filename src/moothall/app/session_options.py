@@ -348,6 +348,7 @@ class Options(TypedDict, total=False):
         Sequence[str] | None,
         SessionOption(TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), metavar="DECISION", is_rare=True),
     ]
+    review_in: Annotated[float | str | None, SessionOption(DurationKind(MAX_SECONDS), is_rare=True)]
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
         SessionOption(FilesKind(MAX_FILES), flag="--file", metavar="FILE"),

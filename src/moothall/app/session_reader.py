@@ -110,9 +110,10 @@ async def add_memory(resources: Resources, plugin: AnyPlugin, timeline: Any) -> 
         reliability = await resources.memory.reliability()
         timeline.track_record = reliability.count_alike(plugin.name, agreement)
     timeline.settled = {}
-    if decided.obligations:
+    if decided.obligations or decided.review_on:
         decision = await resources.memory.get(timeline.session)
         if decision is not None:
+            timeline.is_reviewed = bool(decision.reviews)
             timeline.settled = {each.number: each.state for each in list_obligations(decision)}
 
 

@@ -138,6 +138,8 @@ class Topic:
     """How far a forecast is drawn away from a half, by the reviewed forecasts of its category."""
     again_of: str = ""
     """The session of the same question whose answer this one is compared with."""
+    review_days: int = 0
+    """After how many days it is to be said how the decision turned out; 0: nobody wants that."""
 
     @property
     def given(self) -> tuple[ContextFile, ...]:

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from itertools import combinations, islice
 from pathlib import Path
+from statistics import median_low
 from typing import Any, Final, Generic, Literal, TypeVar
 from weakref import WeakValueDictionary
 
@@ -39,6 +40,8 @@ from moothall.scoring.reliability import ReliabilityTable
 
 NAME: Final = "_memory"
 UNREVIEWED: Final = "unreviewed"
+MIN_HABIT: Final = 3
+"""From so many reviewed decisions on, the time until their review is the habit of a category."""
 
 T = TypeVar("T")
 
@@ -397,6 +400,25 @@ class DecisionMemory:
             if case is not None and category in {"", each.record.category}:
                 cases.append(case)
         return cases
+
+    async def find_review_habit(self, category: str) -> int:
+        """Return after how many days decisions of a category were first reviewed, by the median; 0 below `MIN_HABIT` reviews."""
+        state = await self._register.state()
+        wanted = normalize_label(category)
+        days: list[int] = []
+        for each in state.decisions.values():
+            if each.reviews and normalize_label(each.record.category) == wanted:
+                days.append((each.reviews[0].at - each.record.closed_at).days)
+        if len(days) < MIN_HABIT:
+            return 0
+        # What is reviewed on the day of the decision says nothing of later ones.
+        return max(0, median_low(days))
+
+    async def list_awaited_reviews(self) -> list[RememberedDecision]:
+        """Return the decisions that are to be reviewed on some day and were not yet, in the order in which they were made."""
+        state = await self._register.state()
+        awaited = [state.decisions[name] for name in state.reviewable]
+        return [each for each in awaited if not each.reviews]
 
     async def list_number_cases(self) -> list[tuple[float, float, float, float]]:
         """Return the reviewed estimates: median, lowest, highest, and what the number proved to be (Q-12)."""

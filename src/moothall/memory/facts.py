@@ -132,6 +132,8 @@ class DecisionRecorded(Fact):
     """What was decided, or why nothing was, in one sentence of its memo."""
     reservation: Line = ""
     """The short form of the first reservation of its memo; empty where there is none."""
+    review_on: Name = ""
+    """The day on which it is to be said how it turned out, such as 2026-12-19; empty where nobody wants that."""
 
 
 @add_kind(MEMORY_KINDS, "memory.import_noted")

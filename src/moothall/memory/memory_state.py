@@ -52,8 +52,8 @@ class MemoryState:
     """Everything that is remembered. Only `evolve` changes it, in place: a copy per entry would cost its whole length.
 
     `order` lists the decisions as they came, `entries` the numbers of their entries in the register; `obliged` those with
-    obligations; `reviewed` those with a review, by source; `children` what was built on each; `quoted` how many
-    quotations of a source were checked, and how many of them held.
+    obligations, `reviewable` those that are to be reviewed on some day; `reviewed` those with a review, by source; `children`
+    what was built on each; `quoted` how many quotations of a source were checked, and how many of them held.
     """
 
     def __init__(self) -> None:
@@ -65,6 +65,7 @@ class MemoryState:
         self.children: dict[str, list[str]] = {}
         self.quoted: dict[str, tuple[int, int]] = {}
         self.obliged: dict[str, None] = {}
+        self.reviewable: dict[str, None] = {}
         self.keys: dict[tuple[str, str, str], KeyUsed] = {}
         self.imports: dict[str, ImportNote] = {}
         self.alone = 0
@@ -130,6 +131,8 @@ def _add_decision(
     state.entries.append(entry.seq)
     if record.obligations:
         state.obliged[record.session] = None
+    if record.review_on:
+        state.reviewable[record.session] = None
     for below in record.built_on:
         state.children.setdefault(below, []).append(record.session)
     for member in record.members:

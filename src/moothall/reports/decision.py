@@ -373,6 +373,10 @@ class Decision:
     """What a gate says of it, where its caller required something; None otherwise."""
     opened_on: str = ""
     """The day on which the session was opened, such as 2026-11-19."""
+    review_on: str = ""
+    """The day on which it is to be said how the decision turned out; empty where nobody wants that."""
+    is_reviewed: bool = field(default=False, compare=False)
+    """Whether how it turned out is on record."""
     cursor: int = field(default=0, compare=False)
     """The entry up to which the session was read."""
     waiting_for: tuple[SeatId, ...] = field(default=(), compare=False)

@@ -12,8 +12,9 @@ from typing import Any, Final, Literal, get_args
 
 from moothall.domain.facts import Language
 from moothall.domain.replace import dataclass
+from moothall.domain.safe_text import encode_fields
 from moothall.locale.catalogues import MEMO, MemoText
-from moothall.reports.decision import Decision
+from moothall.reports.decision import Decision, ObligationState
 from moothall.reports.how import ByReview, Standing
 from moothall.reports.memo_cautions import Reservation, choose_caution, list_cautions
 from moothall.reports.memo_result import describe_outcome, describe_standing
@@ -65,6 +66,22 @@ class MemoLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NextStep:
+    """One thing that is to happen after a decision, for programs."""
+
+    kind: Literal["condition", "task", "review"]
+    text: str = ""
+    """What must hold, or what is to be done; empty for a review."""
+    by: str = ""
+    """Who set the condition."""
+    who: str = ""
+    """Who must do it; empty where nobody was named."""
+    due: str = ""
+    """By when, as it was stated: a day such as 2026-12-19, or other words."""
+    state: ObligationState = "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memo:
     """What a person reads first of a session."""
 
@@ -79,6 +96,8 @@ class Memo:
     """The lines below the result."""
     reservations: tuple[Reservation, ...] = ()
     """All that a reader must know beside the result; at most one of them has a line."""
+    next: tuple[NextStep, ...] = ()
+    """All that is to happen, also what has no line; a memo without a decision has none."""
 
     @property
     def all_lines(self) -> tuple[MemoLine, ...]:
@@ -214,7 +233,32 @@ def _build_decision_memo(decision: Decision, texts: MemoText) -> Memo:
         result=result,
         lines=tuple(fitted.build_lines()),
         reservations=cautions,
+        next=list_next_steps(decision),
     )
+
+
+def list_next_steps(decision: Decision) -> tuple[NextStep, ...]:
+    """Return what is to happen after a decision: conditions, tasks, and its review; nothing where nothing was decided."""
+    if decision.decision is None:
+        return ()
+    steps: list[NextStep] = []
+    for condition in decision.obligations:
+        steps.append(
+            NextStep(
+                kind="condition",
+                text=condition.text,
+                by=condition.seat,
+                who=condition.who,
+                due=condition.due,
+                state=condition.state,
+            )
+        )
+    for task in decision.actions:
+        steps.append(NextStep(kind="task", text=task.text, who=task.who, due=task.due))
+    if decision.review_on:
+        state: ObligationState = "met" if decision.is_reviewed else "open"
+        steps.append(NextStep(kind="review", due=decision.review_on, state=state))
+    return tuple(steps)
 
 
 def _collect_parts(
@@ -376,5 +420,6 @@ def encode_memo(memo: Memo) -> dict[str, object]:
         "result": memo.result.text,
         "lines": lines,
         "reservations": reservations,
+        "next": [encode_fields(each) for each in memo.next],
         "text": memo.text,
     }

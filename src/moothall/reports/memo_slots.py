@@ -313,12 +313,25 @@ def list_next(decision: Decision, texts: MemoText) -> list[tuple[str, tuple[int,
         text = _describe_action(decision, action, texts)
         if text:
             lines.append((text, ()))
+    if not lines and isinstance(decision.how, ByVotes | ByMeasure) and decision.voters > 1:
+        lines.append((texts.next["no_condition"], ()))
+    review = describe_review_day(decision, texts)
+    if review:
+        lines.append((review, ()))
     if len(lines) > MAX_NEXT:
         more = texts.next["more"].format(count=len(lines) - MAX_NEXT + 1)
         lines = [*lines[: MAX_NEXT - 1], (more, ())]
-    if not lines and isinstance(decision.how, ByVotes | ByMeasure) and decision.voters > 1:
-        lines.append((texts.next["no_condition"], ()))
     return lines
+
+
+def describe_review_day(decision: Decision, texts: MemoText) -> str:
+    """Return when it is to be said how the decision turned out; "" where that was said, or nobody wants it."""
+    if decision.is_reviewed:
+        return ""
+    day = _format_day(decision.review_on, decision.opened_on, texts)
+    if not day:
+        return ""
+    return texts.next["review"].format(day=day)
 
 
 def _rank_obligation(obligation: Obligation) -> tuple[int, str]:
@@ -366,16 +379,23 @@ def _describe_action(decision: Decision, action: ActionItem, texts: MemoText) ->
 def format_due(due: str, opened_on: str, texts: MemoText) -> str:
     """Return a date as people say it, without its year where it is that of the session; other words as they were written."""
     written = one_line(due)
+    said = _format_day(written, opened_on, texts)
+    if not said:
+        return _format_due_words(written, texts)
+    return texts.next["by_day"].format(day=said)
+
+
+def _format_day(written: str, opened_on: str, texts: MemoText) -> str:
+    """Return a date such as 2026-12-19 as people say it, without its year where it is that of the session; "" for other words."""
     try:
         day = date.fromisoformat(written)
     except ValueError:
-        return _format_due_words(written, texts)
+        return ""
     month = texts.months[day.month - 1]
     pattern = texts.day_and_month
     if not opened_on.startswith(f"{day.year:04}-"):
         pattern = texts.day_month_and_year
-    said = pattern.format(day=day.day, month=month, year=day.year)
-    return texts.next["by_day"].format(day=said)
+    return pattern.format(day=day.day, month=month, year=day.year)
 
 
 def _format_due_words(written: str, texts: MemoText) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from moothall.domain import facts
@@ -173,6 +174,8 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         asked=tuple(seat.id for seat in timeline.session_state.voices),
         can_turn_out=find_question_kind(opened) in _DECIDABLE_KINDS,
         opened_on=format_time(timeline.opened_at)[:10],
+        review_on=find_review_day(timeline),
+        is_reviewed=timeline.is_reviewed,
         standing=build_standing(timeline),
         faults=list_faults(timeline),
         status=timeline.status,
@@ -187,6 +190,14 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         chance_hidden=not _shows_chance(timeline),
         answers=list_answers(timeline, {}),
     )
+
+
+def find_review_day(timeline: SessionTimeline) -> str:
+    """Return the day on which a decision is to be reviewed, such as 2026-12-19; "" before its end, or where nobody wants it."""
+    days = timeline.session_state.opened.subject.review_days
+    if timeline.closed is None or not days:
+        return ""
+    return format_time(timeline.last_at + timedelta(days=days))[:10]
 
 
 _DECIDABLE_KINDS: Final = frozenset(("choice", "yes_no", "number", "forecast"))

@@ -93,10 +93,11 @@ class EntryFilter(Protocol):
 class SessionTimeline:
     """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
-    `settled` is what became of the decision's obligations, by number, and `track_record` how often decisions like it were right,
-    as memory knows it. `lost_since` is the entry of the first loss after which the session got no further, 0 if the last asks
-    were answered. `asked_at` says when each ask was put, `answered_at` which entry is the last answer of a seat, `answers` the
-    entries and doors of those of a kind, `speakers` who gave it where the seat was swapped since, `forked` where it comes from.
+    `settled` is what became of the decision's obligations, by number, and `track_record` how often decisions like it were
+    right, as memory knows it; so is `is_reviewed`, whether it was said how it turned out. `lost_since` is the entry of the
+    first loss after which the session got no further, 0 if the last asks were answered. `asked_at` says when each ask was put,
+    `answered_at` which entry is the last answer of a seat, `answers` the entries and doors of those of a kind, `speakers` who
+    gave it where the seat was swapped since, `forked` where it comes from.
     """
 
     lines: Sequence[TimelineLine] = ()
@@ -117,6 +118,7 @@ class SessionTimeline:
         self.spent_by_seat: dict[SeatId, Spent] = {}
         self.tool_uses: list[ToolLine] = []
         self.settled: Mapping[int, ObligationState] = {}
+        self.is_reviewed = False
         self.track_record: TrackShare | None = None
         self.seq = 0
         self.closed: facts.Closed | None = None

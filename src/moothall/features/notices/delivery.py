@@ -46,7 +46,7 @@ from moothall.reports.wording import explain_outage
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
     from moothall.domain.session_state import SessionState
-    from moothall.memory.remembered_decision import RememberedObligation
+    from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation
 
 LOOK_SECONDS: Final = 1.0
 CLOCK_SECONDS: Final = 15.0
@@ -253,6 +253,11 @@ class NoticeService:
             state = judge_due(each.due, now)
             if state is not None and self._hook.session in {"", each.decision_id}:
                 yield self._build_obligation_notice(each, state, now)
+        for decision in await self._moot.memory.list_awaited_reviews():
+            # From the day itself on: the day before there is nothing to say yet.
+            is_due = decision.record.review_on <= f"{now.astimezone(UTC):%Y-%m-%d}"
+            if is_due and self._hook.session in {"", decision.decision}:
+                yield self._build_review_notice(decision, now)
         if self._hook.session:
             return
         words = NOTICES[self._hook.language]
@@ -289,6 +294,15 @@ class NoticeService:
             due=obligation.due,
             words=shorten_text(one_line(obligation.text), MAX_WORDS),
             topic=shorten_text(one_line(obligation.topic), MAX_TOPIC),
+        )
+        return self._build_clock_notice(name, text, now)
+
+    def _build_review_notice(self, decision: "RememberedDecision", now: datetime) -> Notice:
+        record = decision.record
+        name = NoticeId(event="review_due", session=decision.decision, due=record.review_on)
+        text = NOTICES[self._hook.language].review_due.format(
+            topic=shorten_text(one_line(record.topic), MAX_TOPIC),
+            words=shorten_text(one_line(record.what or record.choice), MAX_WORDS),
         )
         return self._build_clock_notice(name, text, now)
 

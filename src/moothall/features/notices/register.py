@@ -20,6 +20,7 @@ EventKind = Literal[
     "changed",
     "obligation_due",
     "obligation_overdue",
+    "review_due",
     "breaker_opened",
     "breaker_closed",
 ]

@@ -59,6 +59,8 @@ _NOT_CONCLUDED: Final = frozenset(
         "language",
         "standing",
         "opened_on",
+        "review_on",
+        "is_reviewed",
         "leaders",
         "tie_by",
         "near",

@@ -1,8 +1,10 @@
 """The memo of a session as callers read it."""
 
+from typing import Literal
+
 from pydantic import Field
 
-from moothall.reports.decision import Decision
+from moothall.reports.decision import Decision, ObligationState
 from moothall.reports.memo import Slot, build_memo, encode_memo
 from moothall.scoring.reservations import ReservationCode
 from moothall.surfaces.api.method import ApiModel
@@ -20,6 +22,15 @@ class ReservationOut(ApiModel):
     short: str = Field(description="The same in two or three words, for lists.")
 
 
+class NextStepOut(ApiModel):
+    kind: Literal["condition", "task", "review"]
+    text: str = Field(default="", description="What must hold, or what is to be done.")
+    by: str = Field(default="", description="Who set the condition.")
+    who: str = Field(default="", description="Who must do it; empty where nobody was named.")
+    due: str = Field(default="", description="By when, as it was stated.")
+    state: ObligationState = "open"
+
+
 class MemoOut(ApiModel):
     """What a person reads first, in the language of the session: the same words on every surface."""
 
@@ -29,6 +40,10 @@ class MemoOut(ApiModel):
     lines: list[MemoLineOut]
     reservations: list[ReservationOut] = Field(
         default=[], description="What a reader must know beside the result, the first one first."
+    )
+    next: list[NextStepOut] = Field(
+        default=[],
+        description="All that is to happen: conditions, tasks, a review, each with its date.",
     )
     text: str = Field(description="All lines below each other.")
 
