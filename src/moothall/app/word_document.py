@@ -43,6 +43,7 @@ def build_word_document(report: Report) -> bytes:
     document.core_properties.author = "Moot"
     document.core_properties.language = report.language
     document.add_heading(_clean_line(title), 1)
+    # The title asks what was asked; a longer text stands whole below it, as in the minutes.
     writer = _BlockWriter(document)
     if question != one_line(report.topic):
         writer.write([blocks.Quote(report.topic)])
@@ -75,6 +76,7 @@ class _BlockWriter:
                 paragraph = self._document.add_paragraph()
                 _add_spans(paragraph, text, is_bold=tone in {"strong", "bad", "warn"})
             case blocks.Quote(text=text):
+                # A paragraph for each line: a line break within one would lose its indent in some word processors.
                 for line in strip_control(text).split("\n"):
                     self._document.add_paragraph(_clean(line), style=_QUOTE)
             case blocks.Fields(rows=rows):
@@ -105,6 +107,7 @@ class _BlockWriter:
         if not text:
             return
         paragraph = self._document.add_paragraph()
+        # A head must not be the last line of a page.
         paragraph.paragraph_format.keep_with_next = True
         paragraph.add_run(text).bold = True
 

@@ -409,6 +409,7 @@ class DecisionMemory:
         for each in state.decisions.values():
             if each.reviews and normalize_label(each.record.category) == wanted:
                 days.append((each.reviews[0].at - each.record.closed_at).days)
+        # One early review is no habit.
         if len(days) < MIN_HABIT:
             return 0
         # What is reviewed on the day of the decision says nothing of later ones.

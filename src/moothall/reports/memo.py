@@ -241,6 +241,7 @@ def list_next_steps(decision: Decision) -> tuple[NextStep, ...]:
     """Return what is to happen after a decision: conditions, tasks, and its review; nothing where nothing was decided."""
     if decision.decision is None:
         return ()
+    # All of them: what has no room in twelve lines is still to be done.
     steps: list[NextStep] = []
     for condition in decision.obligations:
         steps.append(

@@ -351,6 +351,7 @@ class NoticeService:
 def list_notice_lines(memo: Memo) -> list[str]:
     """Return what a notice says of a session that is over: the result, what to mind of it, and the first thing to do."""
     lines = [memo.result.text]
+    # Who is for it, and what was said, the link leads to.
     for slot in ("caution", "next"):
         said = [line.text for line in memo.lines if line.slot == slot]
         lines += said[:1]

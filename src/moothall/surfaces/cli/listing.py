@@ -189,6 +189,7 @@ def _format_line(line: SessionLine) -> str:
 
 def _describe_badge(line: SessionLine) -> str:
     """How a decision came about, and what to mind of it; of any other session its status says as much."""
+    # "undecided  not decided  Not decided: …" would say one thing three times.
     if line.standing != "decided":
         return ""
     return join_badge(one_line(line.badge), one_line(line.reservation))
