@@ -82,11 +82,11 @@ def test_a_category_has_the_habit_of_its_reviews(tmp_path: Path) -> None:
         await hold(moot, "s1", category="release")
         await hold(moot, "s2", category="release", review_in="36h")
         await hold(moot, "s3", category="other")
-        days = []
+        recorded: list[int] = []
         for session in ("s1", "s2", "s3"):
             opened = (await moot.engine.load_snapshot(session)).session_state.opened  # type: ignore[arg-type]
-            days.append(opened.subject.review_days)
-        assert days == [20, 2, 0]
+            recorded.append(opened.subject.review_days)
+        assert recorded == [20, 2, 0]
 
     held(tmp_path, work)
 

@@ -17,6 +17,7 @@ class NoticesText(Texts):
     stand_ins: Mapping[str, str]
     obligation_due: str
     obligation_overdue: str
+    review_due: str
     breaker_opened: str
     breaker_closed: str
     test: str
