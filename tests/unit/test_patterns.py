@@ -47,7 +47,6 @@ MATCHED = {
     "moothall.reading.stated._PRONOUN",
     "moothall.reading.stated._SEPARATOR",
     "moothall.reading.stated._STATEMENT",
-    "moothall.reading.stated._VOTES",
     "moothall.reading.stated._WHY",
     "moothall.reading.lenient_parser._NUMBERED",
     "moothall.reading.non_answers._APOLOGY",

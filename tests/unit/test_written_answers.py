@@ -19,7 +19,7 @@ from moothall.domain.facts import Reply
 from moothall.errors import BadAnswer, UnclearChoice
 from moothall.reading.answers import read_answer
 from moothall.reading.choices import POSITIONS
-from moothall.reading.stated import find_choice
+from moothall.reading.stated import find_choice, find_shown_choice
 
 FOLDER: Final = Path(__file__).parent
 ASKED: Final = "asked"
@@ -96,6 +96,74 @@ def test_how_many_plain_answers_are_asked_back() -> None:
     )
     assert len(asked_json) <= len(in_json) / 10
     assert len(asked) <= len(plain) / 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The roof leaks. I support this.",
+        "The roof leaks.\nHence my position is support.",
+        "The roof leaks, and so far nobody has mended any of it at all. Support.",
+        "The roof leaks. I'm voting support, as it rains.",
+        "If we get the budget, I support it.",
+        "屋顶漏水。\n所以我的票是支持。",
+    ],
+)
+def test_no_sentence_below_the_beginning_makes_a_choice(text: str) -> None:
+    """Q-5: it is asked about; only a labelled line stands anywhere."""
+    assert find_choice(text, POSITIONS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("OK, I oppose this.", "oppose"),
+        ("The roof leaks. I oppose this.", "oppose"),
+        ("屋顶漏水。我支持。", "support"),
+        ("I support this. Psych!", None),
+        ("The roof leaks. I support this. Fat chance.", None),
+        ("The roof leaks. I support the goal. I oppose the motion.", "oppose"),
+        ("Bob says: I support this.", None),
+        ("If it rains, I support it.", None),
+        ("Who would support this?", None),
+    ],
+)
+def test_a_sentence_of_a_person_is_shown_as_it_was_understood(text: str, value: str | None) -> None:
+    """Q-5, Q-6: whoever is shown what was understood may change it; what is not plain is asked for all the same."""
+    read = find_shown_choice(text, POSITIONS)
+    assert (None if read is None else read.value) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Roof\n- [x] oppose\n- [ ] support\n- [ ] conditional support\n\nIt leaks.",
+        "投票表\n- [x] 反对\n- [ ] 支持",
+        "The roof leaks.\nVote: oppose",
+        "Oppose, because the roof leaks.",
+    ],
+)
+def test_a_form_that_names_one_choice_is_read(text: str) -> None:
+    """Q-5: what is not ticked is no second side."""
+    read = find_choice(text, POSITIONS)
+    assert read is not None
+    assert read.value == "oppose"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<vote>oppose</vote>\n<reason>The roof leaks.</reason>",
+        "| Position | Reason |\n| --- | --- |\n| oppose | The roof leaks. |",
+        "position: oppose\nreason: |\n  The roof leaks,\n  and it rains.",
+    ],
+)
+def test_the_fields_of_a_form_are_read(text: str) -> None:
+    """Q-5: in tags, in a table with a head, in lines as YAML has them."""
+    name, rules = build_rules({"ask": "vote"})
+    said: Any = read_answer(rules, text).said
+    assert getattr(said, name) == "oppose"
+    assert "roof leaks" in said.reason
 
 
 def test_what_is_asked_back_is_a_small_question_wherever_there_are_words() -> None:

@@ -34,7 +34,7 @@ class PersonStep:
     `only_after` names an earlier step and the values after which this one is asked. Steps with the same `group` belong to one of
     several items, such as one idea of a ballot. `is_long`: several lines are welcome. `default` stands in the prompt to be
     edited. `numbers` are the entries that may be named; a `reference` is also read from a sentence that names one as #2.
-    `if_empty` says in words what is recorded where a step is left empty; without it nothing is.
+    `if_empty` says in words what is recorded where a step is left empty; without it nothing is. `unit` is what a number is in.
     """
 
     name: str
@@ -50,6 +50,7 @@ class PersonStep:
     default: str = ""
     numbers: Container[int] = ()
     if_empty: str = ""
+    unit: str = ""
 
     @property
     def key(self) -> str:

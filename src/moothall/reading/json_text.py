@@ -13,6 +13,7 @@ from moothall.domain.effects import Schema
 from moothall.domain.vocabulary import PATTERNS
 from moothall.errors import BadAnswer
 from moothall.reading.field_values import fold_name, fold_names, is_empty
+from moothall.reading.stated import is_label_name
 
 MAX_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
@@ -26,6 +27,7 @@ _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 # An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
 _BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[}\]]|,\s*#|\Z))')
 # Braces within braces hold nothing, and the repairer takes seconds over thousands of them.
+_FOLDED: Final = re.compile(r":\s*[|>][+-]?\s*$")
 _TAG: Final = re.compile(r"<([A-Za-z_]\w{0,63})>([^<]*)</\1>")
 _COLON: Final = re.compile(r"[:：=]")
 _OWNERS: Final = frozenset(
@@ -114,12 +116,20 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> Parsed
 
 
 def _find_marked_fields(text: str, names: Container[str]) -> dict[str, object]:
-    return {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
+    """Return the fields of XML or a table that are known, with those that are called as a choice is; empty if none is known."""
+    marked = _list_marked_fields(text, names)
+    if not any(fold_name(name) in names for name, _ in marked):
+        return {}
+    fields: dict[str, object] = {}
+    for name, value in marked:
+        if fold_name(name) in names or is_label_name(name):
+            fields[name] = value
+    return fields
 
 
 def _find_fields_by_line(text: str, names: Container[str]) -> dict[str, object]:
     """Return the fields of a text in which each line is a known name, a colon and a value; empty if one is not."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = _join_folded_lines(text)
     fields: dict[str, object] = {}
     for line in lines:
         name, *value = [part.strip(" *-") for part in _COLON.split(line, 1)]
@@ -128,6 +138,20 @@ def _find_fields_by_line(text: str, names: Container[str]) -> dict[str, object]:
     if len(fields) != len(lines) or len(lines) < 2:
         return {}
     return fields
+
+
+def _join_folded_lines(text: str) -> list[str]:
+    """Return the lines of a text; behind "name: |" the lines below it that begin with white space are its value, as in YAML."""
+    lines: list[str] = []
+    is_folded = False
+    for line in text.splitlines():
+        if is_folded and line.startswith((" ", "\t")):
+            lines[-1] = f"{lines[-1]} {line.strip()}"
+            continue
+        is_folded = _FOLDED.search(line) is not None
+        if line.strip():
+            lines.append(_FOLDED.sub(":", line))
+    return lines
 
 
 def find_list(text: str) -> list[object] | None:
@@ -179,7 +203,7 @@ def _find_owner(fields: Mapping[str, object]) -> str:
     return ""
 
 
-def _list_marked_fields(text: str) -> list[tuple[str, str]]:
+def _list_marked_fields(text: str, names: Container[str]) -> list[tuple[str, str]]:
     """Return the fields of a text that is XML, a table of names and values, or a table with a row of names and one of values."""
     if tags := _TAG.findall(text):
         return [(name, value.strip()) for name, value in tags]
@@ -189,7 +213,8 @@ def _list_marked_fields(text: str) -> list[tuple[str, str]]:
         # A row of marks alone divides the others.
         if "|" in line and any(cell.strip("-: ") for cell in cells):
             rows.append(cells)
-    if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 2:
+    is_head = len(rows) == 2 and len(rows[0]) == len(rows[1]) > 1
+    if is_head and (len(rows[0]) > 2 or all(fold_name(cell) in names for cell in rows[0])):
         return list(zip(*rows, strict=True))
     return [(cells[0], cells[1]) for cells in rows if len(cells) == 2]
 

@@ -31,7 +31,7 @@ from moothall.reading.estimates import read_estimate
 from moothall.reading.field_values import read_integer, read_share, split_numbers, split_sureness
 from moothall.reading.json_text import extract_object
 from moothall.reading.schemas import get_own_schema
-from moothall.reading.stated import find_choice, is_sentence, split_by_line_number
+from moothall.reading.stated import find_shown_choice, is_sentence, split_by_line_number
 from moothall.reports.person_steps import NUMBER
 
 _ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
@@ -81,7 +81,7 @@ def _read_option(text: str, choices: Sequence[PersonChoice]) -> str | None:
     option = read_typed_choice(text, choices)
     if option is not None:
         return option
-    stated = find_choice(text, choices)
+    stated = find_shown_choice(text, choices)
     return None if stated is None else stated.value
 
 
@@ -89,7 +89,7 @@ def _read_position(text: str, choices: Sequence[PersonChoice]) -> str | None:
     choice = read_typed_choice(text, choices)
     if choice is not None:
         return choice
-    position = find_choice(text, choices)
+    position = find_shown_choice(text, choices)
     # "Yes, if …" typed at the list: the condition would be lost, so that the list is shown again.
     if position is None or position.condition or len(text) >= 40:
         return None
@@ -131,9 +131,9 @@ def read_plain_answer(person: PersonAsk, text: str) -> object:
         raise fault from None
 
 
-def _is_number(text: str) -> bool:
+def _is_number(step: PersonStep, text: str) -> bool:
     try:
-        read_estimate(text, NUMBER, "")
+        read_estimate(text, NUMBER, step.unit)
     except BadAnswer:
         return False
     return True
@@ -146,9 +146,10 @@ def _read_as_asked(person: PersonAsk, text: str) -> object:
         return command
     if not said:
         raise BadAnswer(f"the answer is empty; expected {describe_plain_answer(person)}")
-    if any(step.name == NUMBER for step in person.steps) and _is_number(said):
-        # A number alone answers a question for one: it is its own reason.
-        return person.build({NUMBER: said, WORDS: said})
+    for step in person.steps:
+        # A number answers a question for one, alone or with its reason behind it.
+        if step.name == NUMBER and _is_number(step, said):
+            return person.build({NUMBER: said, WORDS: said})
     if not person.steps:
         return person.build({})
     said, answers = _take_sureness(person, said)
@@ -181,7 +182,7 @@ def _take_sureness(person: PersonAsk, text: str) -> tuple[str, dict[str, str]]:
 def _is_abstention(step: PersonStep, text: str) -> bool:
     if step.kind != "position":
         return False
-    choice = find_choice(text, step.choices)
+    choice = find_shown_choice(text, step.choices)
     return choice is not None and choice.value == "abstain"
 
 
@@ -229,13 +230,13 @@ def _read_group(
         value = ""
         match step.kind:
             case "position":
-                choice = find_choice(text, step.choices)
+                choice = find_shown_choice(text, step.choices)
                 if text and choice is not None:
                     value = choice.value
                     answers[build_key(CONDITION, step.group)] = choice.condition
                     is_read = read_choice(text, step.choices) is not None
             case "option":
-                option = find_choice(text, step.choices)
+                option = find_shown_choice(text, step.choices)
                 if text and option is not None:
                     value = option.value
                     answers[build_key(CONDITION, step.group)] = option.condition

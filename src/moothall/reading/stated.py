@@ -1,12 +1,12 @@
-"""The choice that a text states beside its words: on a line of its own that is a label and a choice, or in a plain sentence at its
-beginning or end (Q-5). What follows the choice is its reason.
+"""The choice that a text states beside its words: on a line of its own that is a label and a choice, or at the beginning of its
+first line (Q-5). What follows the choice is its reason.
 
 Everything else is asked back: two choices, a condition that stands apart, anything taken back, a reason that says the
 other side. No rule here decides what a sentence means that does not say it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -39,14 +39,12 @@ MAX_TAG: Final = 60
 """A shorter sentence behind a choice may be a tag that turns it round."""
 MAX_TAG_HAN: Final = 14
 MAX_HEAD: Final = 40
-MAX_SENTENCES: Final = 200
-"""How many sentences of a line are looked at."""
+MAX_STATEMENTS: Final = 20
+"""In how many sentences of a person's text a statement is looked for."""
 MIN_WORDS: Final = 5
 """How many words a sentence behind a choice has at least: "As if." and "You wish." are no reasons."""
 MIN_ARGUMENT: Final = 18
 """How many words a reason has at least that may name another choice: a shorter one is asked about."""
-MIN_WORDS_BEFORE: Final = 8
-"""How many words stand before a choice that is the last one: "Ada: support" is none of its writer's."""
 MIN_TAG_WORDS: Final = 2
 """The same behind a dash or a colon: "no rollback" is one, "zero" is none."""
 _STOPS: Final = frozenset({".", "!", "。", "！", "…", ";", "；"})
@@ -82,7 +80,6 @@ _AMOUNT: Final = compile_late(
 _CLAUSE_MARK: Final = compile_late(
     r"[,，:：;；—–]\s*(?:(?:but|so|still|hence|therefore|thus|and|yet|所以|因此|但|但是|不过|总体上)\s*,?\s*)?"
 )
-_VOTES: Final = PATTERNS["vote_lead"]
 _CLAUSE_END: Final = compile_late(r"[:：]\s+|：|\s[—–-]\s")
 _LETTERED: Final = compile_late(r"\(?(?P<letter>[a-h])(?:[.:)]|\s[—–-])\s+(?P<rest>.+)", re.DOTALL)
 _PRONOUN: Final = compile_late(r"(?:i|we)\s+")
@@ -143,19 +140,38 @@ def find_choice(text: str, choices: Sequence[PersonChoice]) -> PositionRead | No
 
 
 def find_stated_choice(text: str, choices: Sequence[PersonChoice]) -> PositionRead | None:
-    """Return the one choice that a text states on a labelled line, or in its first or last sentence; None if it is not plain."""
+    """Return the one choice that a text states on a labelled line or at its beginning; None if it is not plain."""
     if len(text) > MAX_READ or not text.strip():
         return None
-    reader = _Reader(text, tuple(choices))
-    stated = [*reader.find_all()]
-    values = {each.value for each in stated}
+    return _agree_on(_Reader(text, tuple(choices)).find_all(), text, choices)
+
+
+def find_shown_choice(text: str, choices: Sequence[PersonChoice]) -> PositionRead | None:
+    """Return the choice that a person's text makes, who is shown what was understood and may change it (Q-6).
+
+    Beside what counts for everybody it may be one plain sentence: "OK, I reject this.". None if it is not plain.
+    """
+    read = find_choice(text, choices)
+    if read is not None or len(text) > MAX_READ:
+        return read
+    return _agree_on(_Reader(text, tuple(choices)).find_statements(), text, choices)
+
+
+def _agree_on(
+    stated: Iterable[PositionRead], text: str, choices: Sequence[PersonChoice]
+) -> PositionRead | None:
+    """Return the one choice of all that a text states; None where they are several, or something in it speaks against it."""
+    reads = list(stated)
+    values = {each.value for each in reads}
     if len(values) != 1:
         return None
     value = values.pop()
-    conditions = [each.condition for each in stated if each.condition]
     if find_other_side(text, value, choices):
         return None
-    return PositionRead(value, conditions[0] if conditions else "")
+    for read in reads:
+        if read.condition:
+            return read
+    return PositionRead(value)
 
 
 def is_sentence(text: str, choices: Sequence[PersonChoice]) -> bool:
@@ -280,51 +296,18 @@ class _Reader:
                 yield from self._read_value(plain[separator.end() :])
 
     def _find_ends(self, lines: Sequence[str]) -> Iterator[PositionRead]:
-        """Yield what the first and the last line say, alone or in their first and last sentence."""
+        """Yield the choice that the first line begins with, and the one that the last line is."""
         if not lines:
             return
         yield from self._read_value(lines[0])
-        yield from self._read_condition_first(lines[0])
+        # "OK, I reject this." begins with another word for a choice.
+        yield from self._read_statement_at(self.fold_line(lines[0]), 0, lines[0])
         if self._is_choice(lines[0]):
             # A list of the choices begins with one of them, too.
             for line in lines[1:]:
                 yield from self._name(self.fold_line(line))
         if len(lines) > 1 and not self._is_weak_line(lines[-1]):
             yield from self._name(lines[-1])
-        last = split_sentences(lines[-1])
-        yield from self._read_statement(lines[0], is_first=True)
-        yield from self._find_last_words(last)
-        for line in lines:
-            rest = line
-            for sentence in split_sentences(line)[:MAX_SENTENCES]:
-                yield from self._read_vote(rest)
-                rest = rest.strip()[len(sentence) :]
-        if last and (len(lines) > 1 or len(last) > 1):
-            yield from self._read_statement(last[-1], is_first=False)
-
-    def _find_last_words(self, sentences: Sequence[str]) -> Iterator[PositionRead]:
-        """Yield the choice that the last of several sentences is, or that stands behind its last colon: "Refuted."."""
-        if not sentences:
-            return
-        last = _CLAUSE_END.split(sentences[-1])[-1]
-        before = " ".join(sentences).removesuffix(last)
-        if _count_words(before) < MIN_WORDS_BEFORE or self._is_weak_line(last):
-            return
-        for read in self._name(last):
-            names = self._lexicon.within.finditer(fold_text(before))
-            if all(self.find_value(each["name"]) == read.value for each in names):
-                yield read
-
-    def _read_vote(self, text: str) -> Iterator[PositionRead]:
-        """Yield the choice of a first sentence that says itself that it is the vote: "Hence my position is support"."""
-        plain = self.fold_line(text)
-        for start in self._list_starts(plain):
-            lead = _VOTES.match(plain, start)
-            if lead is None:
-                continue
-            named = self._lexicon.leading.match(plain, lead.end())
-            if named is not None and named["name"] not in LONE_WORDS:
-                yield from self._read_after(plain, named, text)
 
     def _is_weak(self, name: str) -> bool:
         return is_weak(name) and name not in self._lexicon.kinds
@@ -353,7 +336,7 @@ class _Reader:
             yield from self._name(lettered["letter"])
             return
         if named is None:
-            yield from self._read_statement_at(plain, 0, text, is_apart=False)
+            yield from self._read_statement_at(plain, 0, text)
             return
         yield from self._read_after(plain, named, text)
 
@@ -444,27 +427,6 @@ class _Reader:
             return
         yield PositionRead(conditional, _find_written(text, words))
 
-    def _read_condition_first(self, text: str) -> Iterator[PositionRead]:
-        """Yield the conditional choice of "If we get the budget, I support it."."""
-        plain = self.fold_line(text)
-        mark = _IF.match(plain)
-        conditional = next((each for each in self._values if each in _CONDITIONAL), None)
-        if mark is None or conditional is None:
-            return
-        condition, comma, rest = plain[mark.end() :].partition(",")
-        if not comma or self._is_loud(condition):
-            return
-        for read in self._read_statement_at(rest.strip(), 0, rest, is_apart=False):
-            if is_for(read.value):
-                yield PositionRead(conditional, _find_written(text, condition.strip()))
-
-    def _read_statement(self, text: str, *, is_first: bool) -> Iterator[PositionRead]:
-        """Yield the choice that a text states at its beginning: "I oppose this motion, because …"."""
-        plain = self.fold_line(text)
-        for start in self._list_starts(plain):
-            is_apart = not is_first or start > 0
-            yield from self._read_statement_at(plain, start, text, is_apart=is_apart)
-
     def _find_first_word(self, plain: str) -> Iterator[str]:
         """Yield the side that a sentence begins with: "反对，太贵了"; behind a comma in English it may be of something else."""
         first = self._lexicon.leading.match(plain)
@@ -488,48 +450,44 @@ class _Reader:
         for read in self._find_labelled([sentence]):
             yield read.value
         yield from self._find_first_word(plain)
-        for start in self._list_starts(plain, PATTERNS["condition_word"]):
-            for read in self._read_statement_at(plain, start, sentence, is_apart=False):
+        for start in self._list_starts(plain):
+            for read in self._read_statement_at(plain, start, sentence):
                 yield read.value
 
-    def _list_starts(self, plain: str, *loud: re.Pattern[str]) -> list[int]:
-        """Return where a text may begin to state a choice: at its beginning, and behind clauses of its first sentence.
-
-        A clause in which something `loud` stands sets a condition, denies, quotes others or names a choice: what follows may
-        not stand alone.
-        """
-        loud = loud or (self._lexicon.within, PATTERNS["condition_word"], PATTERNS["denial"])
+    def _list_starts(self, plain: str) -> list[int]:
+        """Return where a sentence may begin to state a choice: at its beginning, and behind clauses that set no condition."""
         starts = [0]
         sentence = split_sentences(plain)[:1] or [""]
         for mark in _CLAUSE_MARK.finditer(sentence[0]):
-            if any(each.search(plain, 0, mark.start()) for each in loud):
+            if PATTERNS["condition_word"].search(plain, 0, mark.start()):
                 break
             if _OWN.match(plain, mark.end()):
                 starts.append(mark.end())
         return starts[:8]
 
-    def _is_loud(self, clause: str) -> bool:
-        """Whether a clause sets a condition, denies, quotes others or names a choice: what follows may not stand alone."""
-        loud = (self._lexicon.within, PATTERNS["condition_word"], PATTERNS["denial"])
-        return any(each.search(clause) for each in loud)
-
-    def _read_statement_at(
-        self, plain: str, start: int, text: str, *, is_apart: bool
-    ) -> Iterator[PositionRead]:
+    def _read_statement_at(self, plain: str, start: int, text: str) -> Iterator[PositionRead]:
         lead = _STATEMENT.match(plain, start)
         if lead is None or lead.end() == start:
             return
         named = self._find_name(plain, start, lead.end())
         if named is None or (self._is_weak(named["name"]) and not _PICKS.search(lead[0])):
             return
-        if not self._lexicon.is_of_names and not _IS.search(lead[0]):
-            if _WOULD.search(lead[0]):
-                return
-            # What is supported at the end may be something that was spoken of before.
-            acted = _OBJECT.match(plain, named.end())
-            if is_apart and (acted is None or not PATTERNS["named_matter"].search(acted[0])):
-                return
+        is_wish = not _IS.search(lead[0]) and _WOULD.search(lead[0]) is not None
+        if is_wish and not self._lexicon.is_of_names:
+            return
         yield from self._read_after(plain, named, text)
+
+    def find_statements(self) -> Iterator[PositionRead]:
+        """Yield the choices that the sentences of a text begin with; what stands behind one on its line may turn it round."""
+        sentences = 0
+        for line in self._text.splitlines():
+            rest = line.strip()
+            for sentence in split_sentences(line):
+                sentences += 1
+                if sentences > MAX_STATEMENTS:
+                    return
+                yield from self._read_statement_at(self.fold_line(rest), 0, rest)
+                rest = rest[len(sentence) :].strip()
 
     def _find_name(self, plain: str, start: int, end: int) -> re.Match[str] | None:
         """Return the name at the end of what leads to it, or behind "I" alone: "I am for it" is one word for a choice."""
@@ -589,11 +547,22 @@ def is_silent(text: str, choices: Sequence[PersonChoice]) -> bool:
     return not any(each.search(plain) for each in loud)
 
 
+def _drop_open_boxes(text: str) -> str:
+    """Return a text without the lines whose box is not ticked: they name what was not chosen."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        box = _BOX.fullmatch(line.strip())
+        if box is None or box["box"].strip("[] ") not in {"", "☐"}:
+            lines.append(line)
+    return "\n".join(lines)
+
+
 def find_other_side(text: str, value: str, choices: Sequence[PersonChoice]) -> str:
     """Return what a text says beside a choice that does not fit it: another one, a denial, or words that take it back.
 
     It never decides anything: its writer is asked. Empty where it says nothing of the kind.
     """
+    text = _drop_open_boxes(text)
     whole = read_choice(text, choices)
     if whole is not None:
         return "" if _fits(whole, value) else whole

@@ -176,7 +176,7 @@ def ask_number(language: Language, unit: str) -> PersonStep:
     """Return the question after an estimate, with its unit."""
     words = PERSON_STEPS[language]
     text = words.number_in.format(unit=unit) if unit else words.number
-    return PersonStep(name=NUMBER, text=text, is_needed=True)
+    return PersonStep(name=NUMBER, text=text, is_needed=True, unit=unit)
 
 
 NUMBER_FIELD: Final[AnswerField[Any]] = AnswerField(
