@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from moothall.domain.topic import Frame as Frame
     from moothall.domain.topic import Headline as Headline
     from moothall.domain.topic import InputReplies as InputReplies
+    from moothall.domain.topic import RepositoryTree as RepositoryTree
     from moothall.domain.topic import UserReply as UserReply
     from moothall.domain.topic import drop_replies as drop_replies
     from moothall.domain.topic import index_replies as index_replies
@@ -132,6 +133,8 @@ if TYPE_CHECKING:
     from moothall.locale.catalogues import SharedReportText as SharedReportText
     from moothall.locale.texts import Catalogue as Catalogue
     from moothall.locale.texts import Texts as Texts
+    from moothall.participants.git_tree import find_repository as find_repository
+    from moothall.participants.git_tree import resolve_commit as resolve_commit
     from moothall.participants.kinds import ParticipantKind as ParticipantKind
     from moothall.participants.kinds import SeatRequest as SeatRequest
     from moothall.ports.feature import CommandRow as CommandRow
@@ -153,6 +156,7 @@ if TYPE_CHECKING:
     from moothall.reading.schemas import allow_text as allow_text
     from moothall.reading.schemas import allow_values as allow_values
     from moothall.reading.schemas import build_table_schema as build_table_schema
+    from moothall.reading.schemas import narrow_fields as narrow_fields
     from moothall.reading.schemas import narrow_schema as narrow_schema
     from moothall.reading.stated import find_choice as find_choice
     from moothall.reports import blocks as blocks
@@ -189,6 +193,7 @@ if TYPE_CHECKING:
     from moothall.reports.decision import SeatPosition as SeatPosition
     from moothall.reports.decision import SourcedClaim as SourcedClaim
     from moothall.reports.decision import number_obligations as number_obligations
+    from moothall.reports.given import reads_tree as reads_tree
     from moothall.reports.how import ByAuthor as ByAuthor
     from moothall.reports.how import ByMinutes as ByMinutes
     from moothall.reports.how import ByReview as ByReview
@@ -261,23 +266,25 @@ domain.safe_text: compile_late dump_json one_line quote_lines quote_user shorten
 domain.seeded_random: random_unit
 domain.session_state: LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
 domain.topic: ContextFile Frame Headline InputReplies MAX_LABEL_LENGTH UserReply drop_replies
-domain.topic: index_replies join_replies list_input_numbers normalize_label read_replies
+domain.topic: index_replies join_replies list_input_numbers normalize_label read_replies RepositoryTree
 domain.vocabulary: PATTERNS is_pass_text
 errors: BadAnswer BadRoster BadSetting CallerError MootError WorldError
 locale.catalogues: PARTICIPANT_PROMPT SHARED_REPORT SharedReportText
 locale.texts: Catalogue Texts
+participants.git_tree: find_repository resolve_commit
 participants.kinds: ParticipantKind SeatRequest
 ports.feature: CommandRow Feature OpenerRow SessionFolder
 ports.participant: Answer NoAnswer OnText Participant Similarity
 ports.plugin: AnyPlugin BlindChoice JoinGuide Plan ProtocolPlugin
 reading.choices: build_choices
-reading.schemas: allow_list allow_text allow_values build_table_schema narrow_schema
+reading.schemas: allow_list allow_text allow_values build_table_schema narrow_schema narrow_fields
 reading.stated: find_choice
 reports.ballot: Ballot BallotLine CandidateSupport
 reports.blocks: Bar Bars Block Bullets Card ColumnChart Details Fields Heading Line LineChart Mark
 reports.blocks: Muted Preformatted Quote References Report Series Shares Strong Table build_section
 reports.blocks: build_table
 reports.decision: Decision Dissent SeatPosition SourcedClaim number_obligations
+reports.given: reads_tree
 reports.how: ByAuthor ByMinutes ByReview BySteps ByVotes How Standing Undecided
 reports.person_steps: WORDS ask_words
 reports.plain_text: render_markdown

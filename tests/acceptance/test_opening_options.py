@@ -206,6 +206,7 @@ def test_no_option_and_no_opener_is_forgotten() -> None:
         "hosted",
         "demo",
         "words_digest",
+        "tree",
     }
     for opener in index_openers().values():
         assert opener.refuses.keys() <= list_public_options().keys()

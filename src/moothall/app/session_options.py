@@ -22,6 +22,7 @@ from moothall.domain.topic import (
     MAX_LABELS,
     ContextFile,
     QuestionKind,
+    RepositoryTree,
     Stakes,
 )
 from moothall.errors import BadSetting
@@ -249,6 +250,16 @@ class FilesKind:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeKind:
+    """A repository at a commit."""
+
+    def check(self, value: object) -> str:
+        if isinstance(value, RepositoryTree):
+            return ""
+        return "a RepositoryTree"
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsKind:
     """The protocol's own settings by their names."""
 
@@ -271,6 +282,7 @@ OptionKind: TypeAlias = (
     | SeatsKind
     | PanelKind
     | FilesKind
+    | TreeKind
     | SettingsKind
 )
 
@@ -407,6 +419,9 @@ class Options(TypedDict, total=False):
     hosted: Annotated[bool, SessionOption(SwitchKind(), is_internal=True)]
     demo: Annotated[str, SessionOption(TextKind(80), is_internal=True, is_recorded=True)]
     words_digest: Annotated[str, SessionOption(TextKind(64), is_internal=True, is_recorded=True)]
+    tree: Annotated[
+        "RepositoryTree | None", SessionOption(TreeKind(), is_internal=True, is_recorded=True)
+    ]
 
 
 SESSION_OPTIONS: Final[Mapping[str, SessionOption]] = {

@@ -14,7 +14,7 @@ from moothall.domain.ids import AskId, SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat
-from moothall.domain.topic import ContextFile
+from moothall.domain.topic import ContextFile, RepositoryTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +208,8 @@ class ToolAccess:
     used: tuple[ToolUsed, ...] = ()
     session_uses: Sequence[ToolUsed] = ()
     """What all seats have looked up so far, while the ask is answered as well."""
+    tree: RepositoryTree | None = None
+    """The repository that `read` and `search` are about, in place of the files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

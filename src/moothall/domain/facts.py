@@ -35,7 +35,7 @@ from moothall.domain.groups import AnswerJudgements, JudgedPair
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat, Swap
-from moothall.domain.topic import Frame, Topic
+from moothall.domain.topic import Frame, RepositoryTree, Topic
 
 Language: TypeAlias = str
 """The code of a language, such as `en`. One without words here is shown in English (`locale/`)."""
@@ -130,6 +130,7 @@ class Opened(Fact):
     `words_digest` is the digest of what a caller sent under its idempotency key: who repeats the key has sent the same (D-6).
     `frame` says what kind of question it is and who listed its answers, which are `subject.options`; None without a frame (Q-1).
     `framing` is the call to a model that was asked for it, where the words of the question do not say it.
+    `tree` is a repository at a commit that seats may read and search; None where there is none (G-7).
     """
 
     topic: str
@@ -150,6 +151,7 @@ class Opened(Fact):
     chance: bool = False
     frame: Frame | None = None
     framing: FramingCall | None = None
+    tree: RepositoryTree | None = None
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""

@@ -109,6 +109,16 @@ class ContextFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryTree:
+    """A repository at a commit, whose files seats may read and search; its texts are in no ledger."""
+
+    repository: str
+    """The absolute path of its git directory."""
+    commit: str
+    """The whole hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """Metadata recorded in the opening."""
 

@@ -252,6 +252,7 @@ class ContextFilesText(Texts):
     refused_calls: str
     outcomes: Mapping[str, str]
     tools: Mapping[str, str]
+    tree: Mapping[str, str]
     refusals: Mapping[str, str]
     faults: Mapping[str, str]
 

@@ -102,6 +102,8 @@ class ToolBox:
         self._load = load
         self._environ = environ
         self._sources: dict[str, ToolServer | WebPages] = {}
+        self.repositories: set[str] = set()
+        """The git directories that this process may read beside the one that it was started in."""
         self._answers: BoundedDict[tuple[str, str, Language], tuple[float, ToolResult]] = (
             BoundedDict(MAX_CACHED)
         )

@@ -2,15 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
+from typing import Any
 
 from moothall.domain.budget import CHARACTERS_PER_TOKEN, FREE, GIVEN_TOOLS, Usage
 from moothall.domain.effects import Brief
-from moothall.domain.facts import ToolUsed
+from moothall.domain.facts import Language, ToolUsed
 from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.domain.topic import RepositoryTree
 from moothall.locale.catalogues import CONTEXT_FILES
+from moothall.participants.git_tree import GitTree, find_repository
 from moothall.participants.named_tools import ToolBox, ToolFailure
 from moothall.ports.participant import note_tool
 from moothall.reports.given_tools import (
@@ -49,7 +52,9 @@ class ToolDesk:
         """Return the tools of the ask. A source that is not there is recorded, and the ask goes on without it."""
         if self._access is not None and self._tools is None:
             language = self._brief.language
-            self._tools = {each.name: each for each in list_tools(language, self._access.names)}
+            is_tree = self._access.tree is not None
+            given = list_tools(language, self._access.names, is_tree=is_tree)
+            self._tools = {each.name: each for each in given}
             for name in self._access.names:
                 if name in GIVEN_TOOLS or self._box is None:
                     continue
@@ -140,6 +145,10 @@ class ToolDesk:
         given = check_call(language, await self.list_offered(), tool, arguments)
         if isinstance(given, ToolResult):
             return given
+        if tool not in self._sources and self._access.tree is not None:
+            return await asyncio.to_thread(
+                read_tree, self._access.tree, language, tool, given, box=self._box
+            )
         if tool not in self._sources or self._box is None:
             # On a thread: the first search of a large folder takes its time.
             return await asyncio.to_thread(run_tool, language, self._access.files, tool, given)
@@ -175,6 +184,24 @@ class ToolDesk:
         """Return the brief with what was looked up before its own part: data, as every quotation is."""
         results = format_tool_uses(brief.language, self._uses)
         return replace(brief, own=f"{results}\n\n{brief.own}") if results else brief
+
+
+def read_tree(
+    tree: RepositoryTree,
+    language: Language,
+    tool: str,
+    given: Mapping[str, Any],
+    *,
+    box: ToolBox | None,
+) -> ToolResult:
+    """Run a call over a repository, where this process was started in it or its program named it; blocks.
+
+    A record says which repository a review was about. One that came from elsewhere must not open those of this machine.
+    """
+    is_named = box is not None and tree.repository in box.repositories
+    if not is_named and tree.repository != find_repository():
+        return ToolResult(text=CONTEXT_FILES[language].tree["foreign"], outcome="refused")
+    return GitTree(tree, language).run(tool, given)
 
 
 def _sum_spent(uses: Iterable[ToolUsed]) -> dict[str, float]:

@@ -47,8 +47,16 @@ def list_tool_names(
     rules = opened.tools
     if rules.switch == "off":
         return ()
-    reads = bool(context) and (rules.switch == "on" or not fits_prompt(context))
+    has_files = bool(context) and (rules.switch == "on" or not fits_prompt(context))
+    reads = has_files or opened.tree is not None
     return tuple(name for name in seat.tools or rules.names if reads or name not in GIVEN_TOOLS)
+
+
+def reads_tree(opened: Opened, seat: Seat) -> bool:
+    """Whether a seat may read and search the repository of a session: a model, which has tools for it."""
+    if opened.tree is None or parse_kind(seat.platform) in TOOLLESS:
+        return False
+    return not set(GIVEN_TOOLS).isdisjoint(list_tool_names(opened, seat, ()))
 
 
 def is_read_by_tools(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> bool:

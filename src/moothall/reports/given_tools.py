@@ -63,12 +63,17 @@ class ToolResult:
     """All that a tool returned, where that is more than `text` shows."""
 
 
-def list_tools(language: Language, names: Collection[str] = GIVEN_TOOLS) -> tuple[OfferedTool, ...]:
-    """Return the tools of these names that a seat may call where files were given."""
+def list_tools(
+    language: Language, names: Collection[str] = GIVEN_TOOLS, *, is_tree: bool = False
+) -> tuple[OfferedTool, ...]:
+    """Return the tools of these names that a seat may call where files were given, or with `is_tree` a repository."""
     words = CONTEXT_FILES[language]
+    descriptions = words.tools
+    if is_tree:
+        descriptions = words.tree
     offered = {name: schema for name, schema in _SCHEMAS.items() if name in names}
     return tuple(
-        OfferedTool(name=name, description=words.tools[name], schema=schema)
+        OfferedTool(name=name, description=descriptions[name], schema=schema)
         for name, schema in offered.items()
     )
 

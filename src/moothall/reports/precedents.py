@@ -85,7 +85,9 @@ def add_background(
         person = partial(_tell_person, given_text, person)
     tools = None
     if names:
-        tools = ToolAccess(names=names, files=files, rules=opened.tools, used=used)
+        tools = ToolAccess(
+            names=names, files=files, rules=opened.tools, used=used, tree=opened.tree
+        )
     if brief.probe:
         pictures = ()
     return replace(brief, shared=shared, person=person, tools=tools, pictures=pictures)

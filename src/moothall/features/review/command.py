@@ -11,6 +11,7 @@ from moothall.features.review.material import (
     Reviewed,
     build_review_options,
     describe_parts,
+    find_tree,
     read_reviewed,
 )
 from moothall.features.review.words import REVIEW_REPORT
@@ -76,7 +77,7 @@ def review(
         _check_folders(sarif, markdown)
         wanted = Reviewed(sources=sources, diff=None if diff is None else Path(diff), commits=span)
         files = read_reviewed(wanted, os.environ)
-        return build_review_options(files, about, options)
+        return build_review_options(files, about, options, find_tree(wanted))
 
     async def finish(moot: Moot, session: str, code: int) -> int:
         await _write_forms(moot, session, {"sarif": sarif, "summary": markdown})

@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import Final, Literal, Unpack, get_args, overload
 
 from moothall.features.review.facts import Verdict
-from moothall.features.review.material import Reviewed, build_review_options, read_reviewed
+from moothall.features.review.material import (
+    Reviewed,
+    build_review_options,
+    find_tree,
+    read_reviewed,
+)
 from moothall.plugins import (
     BadSetting,
     ContextFile,
@@ -76,7 +81,11 @@ async def review_change(
         sources=sources, diff=diff, commits=commits, folder=None if folder is None else Path(folder)
     )
     change = await run_on_own_thread(partial(read_reviewed, wanted, moot.environ))
-    topic, given = build_review_options(change, about, options)
+    tree = await run_on_own_thread(partial(find_tree, wanted))
+    if tree is not None:
+        # The program has named it; a record that names another one opens nothing here.
+        moot.seating.tools.repositories.add(tree.repository)
+    topic, given = build_review_options(change, about, options, tree)
     required = (require,) if isinstance(require, str) else require
     for each in required:
         if normalize_label(each) not in VERDICTS:

@@ -20,13 +20,19 @@ from moothall.plugins import (
     ContextFile,
     Opened,
     Options,
+    RepositoryTree,
+    find_repository,
     one_line,
+    resolve_commit,
 )
 
 STDIN: Final = "-"
 PANEL: Final = "reviewers"
 GIT_SECONDS: Final = 60.0
 DIFF_NAME: Final = "change.diff"
+READS: Final = 4
+"""How many calls a reviewer has for one answer, to read other files of the repository."""
+READ_TOKENS: Final = 8_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +67,21 @@ def read_reviewed(wanted: Reviewed, environ: Mapping[str, str]) -> list[ContextF
         text = read_text(str(diff or STDIN), environ)
         return [_check_diff(text, str(diff or "standard input"))]
     return read_given_files(sources, environ).files
+
+
+def find_tree(wanted: Reviewed) -> RepositoryTree | None:
+    """Return the repository at the last commit of a range, which reviewers may read; None where the change ends in no commit.
+
+    Of one revision alone git compares the work tree, which nobody has committed.
+    """
+    if wanted.commits is None or ".." not in wanted.commits:
+        return None
+    repository = find_repository(wanted.folder)
+    last = wanted.commits.rpartition("..")[2] or "HEAD"
+    commit = resolve_commit(repository, last) if repository else ""
+    if not commit:
+        return None
+    return RepositoryTree(repository=repository, commit=commit)
 
 
 def _check_diff(text: str, label: str) -> ContextFile:
@@ -112,7 +133,10 @@ def _read_range(span: str, folder: Path | None) -> str:
 
 
 def build_review_options(
-    files: Sequence[ContextFile], about: str | None, options: Options
+    files: Sequence[ContextFile],
+    about: str | None,
+    options: Options,
+    tree: RepositoryTree | None = None,
 ) -> tuple[str, Options]:
     """Return the question and the options of a review of these files, before the shipped panel where none is named."""
     language = options.get("language") or "en"
@@ -123,7 +147,11 @@ def build_review_options(
         "files": list(files),
         "memory": options.get("memory", False),
     }
-    return about or describe_change(files, language), {**own, **options, **fixed}
+    reads: Options = {}
+    if tree is not None:
+        # Each call sends the prompt once more: few of them, and short ones, unless the owner says otherwise.
+        reads = {"tree": tree, "tool_calls": READS, "tool_budget": {"ask.tokens": READ_TOKENS}}
+    return about or describe_change(files, language), {**own, **reads, **options, **fixed}
 
 
 def describe_parts(opened: Opened) -> list[str]:
@@ -134,7 +162,15 @@ def describe_parts(opened: Opened) -> list[str]:
     lines = sum(len(file.lines) for part in parts for file in part)
     size = opened.settings.part_size
     left_out = "; ".join(map(one_line, list_left_out(opened.subject.context)))
-    return [
-        *([f"left out by rule: {left_out}"] if left_out else []),
-        f"files: {len(names)}, lines: {lines}, parts: {len(parts)} (at most {size} characters of the change each)",
-    ]
+    described: list[str] = []
+    if left_out:
+        described.append(f"left out by rule: {left_out}")
+    described.append(
+        f"files: {len(names)}, lines: {lines}, parts: {len(parts)} (at most {size} characters of the change each)"
+    )
+    if opened.tree is not None and opened.tools.switch != "off":
+        commit, calls, tokens = opened.tree.commit[:12], opened.tools.calls, opened.tools.tokens
+        described.append(
+            f"models may read the repository at {commit}: at most {calls} calls and {tokens} tokens for an answer (--tools off: none)"
+        )
+    return described

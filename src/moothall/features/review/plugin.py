@@ -1,5 +1,6 @@
 """Registers the review protocol."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from moothall.features.review import timeline
@@ -9,12 +10,14 @@ from moothall.features.review.rules import RULES
 from moothall.features.review.sarif import render_sarif
 from moothall.plugins import (
     LONG_ANSWER,
+    SHORT_ANSWER,
     BadRoster,
     BadSetting,
     ExpectedCalls,
     Opened,
     Plan,
     ProtocolPlugin,
+    SeatId,
     validate_seats,
 )
 
@@ -42,7 +45,29 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
         tokens_out=LONG_ANSWER,
         tokens_in=PROMPT_TOKENS + WEIGHED_TOKENS,
     )
-    return (*reading, weighing, weighing)
+    return (*reading, *_expect_reads(opened, seats, sizes), weighing, weighing)
+
+
+def _expect_reads(
+    opened: ReviewOpened, seats: tuple[SeatId, ...], sizes: Sequence[int]
+) -> list[ExpectedCalls]:
+    """What is looked up in the repository: each call sends the prompt once more, with what came back."""
+    tools = opened.tools
+    if opened.tree is None or tools.switch == "off":
+        return []
+    returned = tools.tokens // 2
+    calls: list[ExpectedCalls] = []
+    for size in sizes:
+        calls.append(
+            ExpectedCalls(
+                seats=seats,
+                least=0,
+                most=tools.calls,
+                tokens_out=SHORT_ANSWER,
+                tokens_in=size + returned,
+            )
+        )
+    return calls
 
 
 def open_session(plan: Plan) -> ReviewOpened:

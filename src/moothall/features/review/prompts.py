@@ -46,16 +46,17 @@ from moothall.plugins import (
     dump_json,
     fill_brief,
     introduce_seat,
+    narrow_fields,
     narrow_schema,
     one_line,
     person_steps,
     quote_lines,
     quote_user,
     read_two_sides,
+    reads_tree,
     shorten_text,
 )
 from moothall.reading.field_values import fold_name
-from moothall.reading.schemas import narrow_fields
 
 # The lines before the claim that they show, the claim before its severity, a reason before the stand that rests on it: the
 # order in which a model writes them. The evidence says where it stands, whatever the line; a concern in words of one's own is no
@@ -199,6 +200,8 @@ def build_brief(state: Review, ask: Ask) -> Brief:
     now = words.now["answer" if ask.seat == facts.AUTHOR else ask.kind]
     shared = PARTICIPANT_PROMPT[state.opened.language]
     lines += ["", shared.heads["now"], now.strip()]
+    if reads_tree(state.opened, state.seat(ask.seat)):
+        lines.append(words.tree)
     if state.open_inputs:
         lines.append(shared.to_user.format(inputs=list_input_numbers(state.open_inputs)))
     return fill_brief(

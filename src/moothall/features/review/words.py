@@ -20,6 +20,7 @@ class ReviewPromptText(Texts):
     context: str
     person_inspect: str
     person_stand: str
+    tree: str
     now: Mapping[str, str]
     stood: Mapping[str, str]
     stand_words: Mapping[str, str]
