@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +121,7 @@ class GitTree:
         terms = list(dict.fromkeys(_TERM.findall(query)))[:MAX_TERMS]
         if not terms:
             return run_tool(self._language, (), SEARCH, arguments)
-        scores: Counter[str] = Counter()
+        scores: defaultdict[str, float] = defaultdict(float)
         for term in terms:
             holding = self._list_holding(term)
             for path in holding:

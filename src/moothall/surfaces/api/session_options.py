@@ -171,7 +171,7 @@ def _choose_type(kind: kinds.OptionKind) -> Any:
             return Annotated[list[ContextFileIn], Field(max_length=kind.most)]
         case kinds.SettingsKind():
             return Annotated[dict[str, Any], Field(max_length=MAX_SETTINGS)]
-        case kinds.FolderKind():
+        case kinds.FolderKind() | kinds.TreeKind():
             raise AssertionError("no server opens a folder that a caller names")
         case _:
             assert_never(kind)

@@ -282,6 +282,8 @@ def _choose_type(kind: kinds.OptionKind) -> click.ParamType[Any]:
             | kinds.SettingsKind()
         ):
             return click.STRING
+        case kinds.TreeKind():
+            raise AssertionError("only programs set it: it has no flag")
         case _:
             assert_never(kind)
 
