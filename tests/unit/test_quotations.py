@@ -9,7 +9,7 @@ from moothall.domain import quotations
 from moothall.domain.quotations import check_quotations, list_cited_lines, locate_quotation
 from moothall.domain.topic import ContextFile, Topic, build_context
 from moothall.reports import blocks
-from moothall.reports.given import build_given
+from moothall.reports.given import build_given, format_size
 
 CONTRACT = """# Supply contract
 
@@ -272,7 +272,7 @@ def test_a_pdf_is_read_page_by_page_and_what_is_cited_is_marked() -> None:
         ("plan.pdf", 1990, (5,)),
         ("plan.pdf", 2006, (6,)),
     )
-    _, plan, notes = build_given("en", Topic(context=files), citing)
+    plan, notes = build_given("en", Topic(context=files), citing)[1:]
     assert isinstance(plan, blocks.Details)
     assert isinstance(notes, blocks.Details)
     assert notes.blocks[1] == blocks.Preformatted(("1: One.", "2: Two.  ← #3"), (1,))
@@ -294,3 +294,63 @@ def test_a_pdf_is_read_page_by_page_and_what_is_cited_is_marked() -> None:
         ("plan.pdf", 2, 2),
         ("a.md", 1, 2),
     ]
+
+
+def test_the_report_of_a_session_that_is_over_has_what_was_cited_and_lists_the_rest() -> None:
+    """E-1: a short cited file whole, of a long one the lines around; the others by name, size and hash; all of it while it runs."""
+    long = "\n".join(f"Line {number} of the plan says nothing new." for number in range(1, 1_001))
+    pages = "\n".join(f"[page {number}]\nPage {number} is dull." for number in range(1, 400))
+    files = build_context(
+        [
+            ContextFile(name="long.md", text=long),
+            ContextFile(name="short.md", text="One.\nTwo."),
+            ContextFile(name="dull.md", text="Nobody reads this."),
+            ContextFile(name="plan.pdf", text=pages, original="ab" * 32),
+            ContextFile(name="other.pdf", text="[page 1]\nUnread.", original="cd" * 32),
+        ]
+    )
+    citing = (
+        ("long.md", 2, (3,)),
+        ("long.md", 500, (4, 5)),
+        ("plan.pdf", 200, (6,)),
+        ("short.md", 2, (3,)),
+    )
+    _, plan, short, pdf, rest = build_given("en", Topic(context=files), citing, is_over=True)
+    assert isinstance(plan, blocks.Details)
+    assert isinstance(short, blocks.Details)
+    assert isinstance(pdf, blocks.Details)
+    assert isinstance(rest, blocks.Details)
+    passages = plan.blocks[1]
+    assert isinstance(passages, blocks.Preformatted)
+    numbers = [int(line.split(":")[0]) for line in passages.lines]
+    assert numbers == [1, 2, 3, 4, 5, *range(497, 504)]
+    assert [passages.lines[place].split("← ")[1] for place in passages.marked] == ["#3", "#4, #5"]
+    left = plan.blocks[2]
+    assert isinstance(left, blocks.Line)
+    assert "characters more" in str(left.text)
+    assert short.blocks[1] == blocks.Preformatted(("1: One.", "2: Two.  ← #3"), (1,))
+    titles = [each.summary for each in pdf.blocks if isinstance(each, blocks.Details)]
+    assert titles == ["page 99", "page 100 · ← #6", "page 101"]
+    assert rest.summary == "Given and not cited: 2 files"
+    assert rest.blocks == (
+        blocks.Table(
+            ("file", "size", "SHA-256"),
+            (("dull.md", "18 B", files[2].sha256), ("other.pdf", "16 B", "cd" * 32)),
+        ),
+    )
+    running = build_given("en", Topic(context=files), citing)
+    assert len(running) == 1 + len(files)
+    assert build_given("en", Topic(context=files), is_over=True)[1:] == (
+        blocks.Details(
+            "Given and not cited: 5 files",
+            (
+                blocks.Table(
+                    ("file", "size", "SHA-256"),
+                    tuple(
+                        (each.name, format_size(each.size), each.original or each.sha256)
+                        for each in files
+                    ),
+                ),
+            ),
+        ),
+    )

@@ -225,6 +225,9 @@ class ContextFilesText(Texts):
     text_hash: str
     more: str
     page: str
+    not_cited: str
+    file_name: str
+    file_size: str
     left_out: str
     checked: str
     quotations: str

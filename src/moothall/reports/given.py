@@ -1,7 +1,7 @@
 """What was given with a question, as seats read it in a prompt and as people read it in a report."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -17,7 +17,7 @@ from moothall.domain.given_search import (
 from moothall.domain.roster import TOOLLESS, Seat, parse_kind
 from moothall.domain.safe_text import compile_late, one_line, quote_lines
 from moothall.domain.topic import ContextFile, Frame, Topic
-from moothall.locale.catalogues import CONTEXT_FILES, FRAMING, SHARED_REPORT
+from moothall.locale.catalogues import CONTEXT_FILES, FRAMING, SHARED_REPORT, ContextFilesText
 from moothall.reports import blocks
 
 MAX_SHOWN_LENGTH: Final = 120_000
@@ -27,6 +27,10 @@ SEARCHED_LENGTH: Final = 24_000
 MAX_LISTED: Final = 100
 MAX_REPORTED_LENGTH: Final = 20_000
 """Characters of one file that a report shows; the export has all."""
+MAX_WHOLE_LENGTH: Final = 4_000
+"""A file that was cited and is not longer is shown whole in the report of a session that is over; of a longer one passages are."""
+LINES_AROUND: Final = 3
+"""So many lines stand before and behind a cited one."""
 _PAGE: Final = compile_late(r"\[page (\d+)\]")
 
 
@@ -167,34 +171,34 @@ def summarize_given(language: Language, subject: Topic) -> str:
 
 
 def build_given(
-    language: Language, subject: Topic, citing: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
+    language: Language,
+    subject: Topic,
+    citing: tuple[tuple[str, int, tuple[int, ...]], ...] = (),
+    *,
+    is_over: bool = False,
 ) -> tuple[blocks.Block, ...]:
     """Each file with its size and hash, its text folded, a PDF page by page; and what of a folder was left out.
 
-    `citing` are the lines that entries cite: they are marked with the numbers of those, and shown however long the file is.
+    `citing` are the lines that entries cite: they are marked with the numbers of those, and shown however long the file is. While
+    a session runs, people who take part read the files here; of one that `is_over` a report has what was cited, and lists the rest.
     """
     words = CONTEXT_FILES[language]
     content: list[blocks.Block] = []
+    not_cited: list[ContextFile] = []
     room = 10 * MAX_REPORTED_LENGTH
     for each in subject.context:
         cited = {number: entries for file, number, entries in citing if file == each.name}
-        lines, left = _select_lines(each, min(MAX_REPORTED_LENGTH, room), cited)
+        if is_over and not cited:
+            not_cited.append(each)
+            continue
+        if is_over and len(each.text) > MAX_WHOLE_LENGTH:
+            lines, left = _select_passages(each, cited)
+        else:
+            lines, left = _select_lines(each, min(MAX_REPORTED_LENGTH, room), cited)
         room -= len(each.text) - left
-        fields = blocks.build_fields(
-            (
-                (words.hash, each.original or each.sha256),
-                (words.text_hash, each.original and each.sha256),
-            )
-        )
-        pages = _split_pages(lines, words.page) if each.original else [("", lines)]
-        parts: list[blocks.Block] = [fields]
-        parts += [_build_page(title, shown, cited) for title, shown in pages if shown]
-        if left:
-            parts.append(blocks.Line(words.more.format(count=left), "dim"))
-        elif not each.text:
-            parts.append(blocks.Line(words.absent, "dim"))
-        head = f"{one_line(each.name)} · {format_size(each.size)}"
-        content.append(blocks.Details(head, tuple(parts)))
+        content.append(_build_file(each, lines, left, cited, words))
+    if not_cited:
+        content.append(_list_files(not_cited, words))
     for each in subject.pictures:
         fields = blocks.Fields(((words.media, each.media), (words.hash, each.original)))
         content.append(
@@ -211,6 +215,71 @@ def build_given(
             )
         )
     return blocks.build_section(words.section, content)
+
+
+def _build_file(
+    file: ContextFile,
+    lines: Mapping[int, str],
+    left: int,
+    cited: Mapping[int, tuple[int, ...]],
+    words: ContextFilesText,
+) -> blocks.Block:
+    """One file, folded: its hashes, these lines of it, and how much of it is left out."""
+    fields = blocks.build_fields(
+        (
+            (words.hash, file.original or file.sha256),
+            (words.text_hash, file.original and file.sha256),
+        )
+    )
+    pages = [("", dict(lines))]
+    if file.original:
+        pages = _split_pages(lines, words.page)
+    parts: list[blocks.Block] = [fields]
+    parts += [_build_page(title, shown, cited) for title, shown in pages if shown]
+    if left:
+        parts.append(blocks.Line(words.more.format(count=left), "dim"))
+    elif not file.text:
+        parts.append(blocks.Line(words.absent, "dim"))
+    return blocks.Details(f"{one_line(file.name)} · {format_size(file.size)}", tuple(parts))
+
+
+def _list_files(files: Sequence[ContextFile], words: ContextFilesText) -> blocks.Block:
+    """The files of which nothing was cited, folded: name, size and hash of each."""
+    rows: list[tuple[blocks.Cell, ...]] = []
+    for each in files:
+        rows.append((one_line(each.name), format_size(each.size), each.original or each.sha256))
+    table = blocks.build_table((words.file_name, words.file_size, words.hash), rows)
+    return blocks.Details(words.not_cited.format(count=len(files)), (table,))
+
+
+def _select_passages(file: ContextFile, cited: Iterable[int]) -> tuple[dict[int, str], int]:
+    """The cited lines of a file with some around each, by their numbers; how much of the file is left out."""
+    lines = split_lines(file.text)
+    wanted: set[int] = set()
+    for number in cited:
+        wanted.update(range(number - LINES_AROUND, number + LINES_AROUND + 1))
+    shown: dict[int, str] = {}
+    for number, line in enumerate(lines, 1):
+        # A page of a PDF without its head would be taken for a part of the one before.
+        is_head = bool(file.original) and _PAGE.fullmatch(line) is not None
+        if number in wanted or is_head:
+            shown[number] = line[:MAX_LINE_LENGTH]
+    if file.original:
+        shown = _drop_empty_pages(shown)
+    return shown, max(0, len(file.text) - sum(len(line) + 1 for line in shown.values()))
+
+
+def _drop_empty_pages(lines: Mapping[int, str]) -> dict[int, str]:
+    """Return the lines without the heads of pages that have no other line here."""
+    filled: dict[int, str] = {}
+    numbers = sorted(lines)
+    for place, number in enumerate(numbers):
+        is_head = _PAGE.fullmatch(lines[number]) is not None
+        following = numbers[place + 1] if place + 1 < len(numbers) else None
+        if is_head and (following is None or _PAGE.fullmatch(lines[following])):
+            continue
+        filled[number] = lines[number]
+    return filled
 
 
 def _select_lines(file: ContextFile, room: int, cited: Iterable[int]) -> tuple[dict[int, str], int]:

@@ -393,8 +393,11 @@ def _build_record(
     subject = timeline.session_state.opened.subject
     citing = list_citing_entries(timeline, subject)
     noted = add_origins(timeline, mark_faults(timeline, subject, record), words)
+    is_over = timeline.closed is not None or not timeline.shows_all_given
     given = timeline.build_once(
-        "given", (citing, subject), lambda: build_given(timeline.language, subject, citing)
+        "given",
+        (citing, subject, is_over),
+        lambda: build_given(timeline.language, subject, citing, is_over=is_over),
     )
     return (*noted, *build_tool_uses(timeline), *build_quotations(timeline, subject), *given)
 

@@ -97,7 +97,8 @@ class SessionTimeline:
     right, as memory knows it; so is `is_reviewed`, whether it was said how it turned out. `lost_since` is the entry of the
     first loss after which the session got no further, 0 if the last asks were answered. `asked_at` says when each ask was put,
     `answered_at` which entry is the last answer of a seat, `answers` the entries and doors of those of a kind, `speakers` who
-    gave it where the seat was swapped since, `forked` where it comes from.
+    gave it where the seat was swapped since, `forked` where it comes from, `shows_all_given` whether what was given is shown
+    whole while it runs.
     """
 
     lines: Sequence[TimelineLine] = ()
@@ -119,6 +120,7 @@ class SessionTimeline:
         self.tool_uses: list[ToolLine] = []
         self.settled: Mapping[int, ObligationState] = {}
         self.is_reviewed = False
+        self.shows_all_given = True
         self.track_record: TrackShare | None = None
         self.seq = 0
         self.closed: facts.Closed | None = None

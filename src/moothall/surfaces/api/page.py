@@ -396,7 +396,10 @@ async def _build_history(sessions: FoldedSessions, session: SessionId, head: int
     before = SessionView({}, ())
     step = -(-head // MAX_STOPS)
     for at in (*range(1, head, step), head):
-        view = build_view(await sessions.load_at(session, at))
+        folded = await sessions.load_at(session, at)
+        # Who looks back in a file does not take part: what was given would stand in it once for each stop.
+        folded.timeline.shows_all_given = False
+        view = build_view(folded)
         fields = {
             name: value
             for name, value in view.fields.items()
