@@ -143,6 +143,15 @@ SAMPLES: dict[str, Sample] = {
             for name in sorted({*index_protocols()} - {"debate"})
         },
     ),
+    "facts": Sample(
+        "on",
+        ["--facts", "on"],
+        lambda opened: opened["facts_first"] == "on",
+        others={
+            name: Sample("on", ["--facts", "on"], told="facts: ")
+            for name in ("pipeline", "review", "roundtable", "consult", "consultation")
+        },
+    ),
     "seed": Sample(7, ["--seed", "7"], lambda opened: opened["seed"] == 7),
     "session": Sample("mine", ["--session", "mine"], lambda opened: opened["session"] == "mine"),
     "patience": Sample(

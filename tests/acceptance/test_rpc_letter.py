@@ -306,6 +306,7 @@ SUBJECT: dict[str, Any] = {
     "patience": "3d",
     "reading": "strict",
     "chance": True,
+    "facts": "auto",
     "memory": False,
     "check": True,
 }
@@ -380,6 +381,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "seed": 7,
         "reading": "strict",
         "chance": True,
+        "facts": "auto",
         "check": True,
         "order": "open",
         "tags": ["memory"],

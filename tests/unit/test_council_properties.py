@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.support.stated_facts import STATED, WHY_FIRST
 
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, Budget
@@ -22,6 +23,7 @@ from moothall.domain.facts import (
 )
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import MAILBOX, Seat, Swap
+from moothall.domain.stated_facts import FACTS_ASK
 from moothall.domain.topic import ErrorCorrelation, Topic
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.engine.step import StepResult, step
@@ -50,6 +52,7 @@ from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council, CouncilVariant
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.protocols.council.validation import list_allowed_types
+from moothall.protocols.facts_first import is_facts_ask
 from moothall.reading.answers import build_reply
 from moothall.scoring.positions import VotePosition
 from moothall_testkit.rulebook_contract import (
@@ -166,6 +169,7 @@ def mostly(*types: str) -> st.SearchStrategy[Contribution]:
 
 
 SAID: dict[str, st.SearchStrategy[object]] = {
+    "facts": STATED,
     "propose": mostly("propose"),
     "argue": mostly("support", "challenge", "pass"),
     "answer": mostly("support", "pass"),
@@ -213,7 +217,7 @@ def openings(draw: st.DrawFn, plugin: AnyPlugin) -> CouncilOpened:
         )
     )
     assert isinstance(opened, CouncilOpened)
-    return opened
+    return replace(opened, facts_first=draw(WHY_FIRST))
 
 
 @st.composite
@@ -301,7 +305,7 @@ class Sitting:
         """What a participant that heeds its brief answers: mostly what is allowed, and else it is lost."""
         said = (
             self._allowed(snapshot, ask)
-            if self.data.draw(st.integers(0, 7))
+            if ask.kind != FACTS_ASK and self.data.draw(st.integers(0, 7))
             else self.data.draw(SAID[ask.kind])
         )
         fault = snapshot.rules.brief(snapshot.state, ask).fault(said)
@@ -449,7 +453,7 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
     counted = [
         fact.seat
         for before, fact, after in _states(contract, played)
-        if isinstance(fact, SeatLost) and after is not before
+        if isinstance(fact, SeatLost) and after is not before and not is_facts_ask(fact.ask)
     ]
     assert {lost.seat for lost in closed.lost} == {*counted}
     assert sum(lost.times for lost in closed.lost) == len(counted)
@@ -498,9 +502,8 @@ def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> 
             assert one_is_enough or set(before.had) >= set(
                 variant.list_phase_seats(before, before.phase)
             )
-        assert after.is_sealed == (
-            (after.opened.settings.blind and after.phase == "propose") or after.phase == "vote"
-        )
+        is_blind = after.opened.settings.blind and after.phase == "propose"
+        assert after.is_sealed == (after.is_stating_facts or is_blind or after.phase == "vote")
         for seat in after.seats:
             # D-23: nobody reads a vote of this phase but its own.
             read = {line.id for line in after.list_visible_lines(seat.id) if line.seat != seat.id}

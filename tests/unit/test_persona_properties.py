@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.play_persona import SESSION
+from tests.support.stated_facts import STATED, WHY_FIRST
 
 from moothall.domain.budget import Budget
 from moothall.domain.facts import Entry, SeatLost
@@ -89,6 +90,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
             tuple
         ),
     ),
+    "facts": STATED,
     "position": st.builds(Position, position=TEXTS, confidence=CONFIDENCES),
     "intent": st.builds(Intent, **INTENT),
     "speech": st.builds(PersonaSpeech, content=TEXTS, refers_to=ENTRIES, view=VIEWS),
@@ -134,6 +136,7 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
         language=draw(st.sampled_from(("en", "zh"))),
         seed=draw(st.integers(0, 3)),
         seats=seats,
+        facts_first=draw(WHY_FIRST),
         budget=Budget(
             turns=draw(st.sampled_from((5, 3, 8, 1))),
             tokens=draw(st.sampled_from((None, None, None, 600))),
@@ -240,8 +243,9 @@ def _check_conclusion(played: PlayedSession) -> None:
         return
     ended = [fact for fact in facts if isinstance(fact, TalkEnded)]
     assert closed.reason == ended[-1].reason
+    # Who states no facts keeps its voice.
     assert {lost.seat for lost in closed.lost} == {
-        fact.seat for fact in facts if isinstance(fact, SeatLost)
+        fact.seat for fact in facts if isinstance(fact, SeatLost) and ".facts." not in fact.ask
     }
     assert 0 <= closed.turnout <= 1 + 1e-9
     assert closed.support is None or 0 <= closed.support <= 1

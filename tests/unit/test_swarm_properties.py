@@ -1,9 +1,11 @@
 """Whole swarms, drawn: what holds whatever the seats answer (S-6, S-12, S-22, S-23)."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.support.stated_facts import STATED, WHY_FIRST
 
 from moothall.domain.budget import Budget
 from moothall.domain.facts import Opened, SessionCancelled
@@ -158,6 +160,7 @@ votes = st.builds(
     reason=st.sampled_from(("", "Because.")),
 )
 SAID: dict[str, st.SearchStrategy[object]] = {
+    "facts": STATED,
     "explore": reports,
     "collide": st.builds(
         Collision,
@@ -228,7 +231,7 @@ def openings(draw: st.DrawFn) -> Opened:
         fast_before=draw(st.sampled_from((0, 5))),
         signal_seconds=draw(st.sampled_from((1.0, 300.0))),
     )
-    return open_session(
+    opened = open_session(
         Plan(
             topic="How do we make it fast?",
             language=draw(st.sampled_from(("en", "zh"))),
@@ -239,6 +242,7 @@ def openings(draw: st.DrawFn) -> Opened:
             settings=chosen,
         )
     )
+    return replace(opened, facts_first=draw(WHY_FIRST))
 
 
 CONTRACT: RulebookContract[Swarm] = RulebookContract(

@@ -235,6 +235,11 @@ class Deliberations:
 
         def find_earlier(snapshot: Snapshot) -> int | None:
             place = build_deliberation_state(snapshot)
+            if place.council.is_stating_facts and not snapshot.is_closed:
+                raise OutOfTurn(
+                    f"{speaker!r} is asked for facts before positions: answer_ask takes them, as "
+                    '{"facts": [{"fact": "…", "source": "…"}]}'
+                )
             # Who gives a key says by it what is a retry, and what is said anew in equal words.
             if not key:
                 earlier = _find_repeated(place, speaker, contribution)

@@ -14,6 +14,7 @@ from moothall.errors import UnknownPlatform
 from moothall.locale.catalogues import ESTIMATE
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.platforms import parse_platform
+from moothall.protocols.facts_first import expect_facts_calls
 from moothall.reports.given import count_shown, list_tool_names
 
 SHORT_PROMPT: Final = 900
@@ -134,6 +135,7 @@ def _list_expected(opened: Opened, framer: Seat | None) -> list[ExpectedCalls]:
                 tokens_in=round(size),
             )
         )
+    calls += expect_facts_calls(opened)
     if plugin.expect is not None:
         return [*calls, *plugin.expect(opened)]
     everyone = tuple(seat.id for seat in opened.seats)

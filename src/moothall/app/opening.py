@@ -79,6 +79,7 @@ from moothall.domain.roster import (
     swap_seats,
     validate_swaps,
 )
+from moothall.domain.stated_facts import FactsReason, FactsSwitch, find_difference
 from moothall.domain.topic import (
     ContextFile,
     Precedent,
@@ -125,12 +126,10 @@ async def plan_session(
     language = given.get("language") or detect_language(question)
     roster, panel, discovered = await _build_roster(resources, language, given, plugin)
     merged = _merge_settings(plugin, panel, given)
+    facts = _take_facts_switch(plugin, merged, given)
     judged = JudgedQuestion(question, roster, given)
     judge, settings = choose_judge(plugin, merged, judged, resources.seating)
     demo = given.get("demo", "")
-    seed = given.get("seed")
-    if seed is None:
-        seed = secrets.randbits(31)
     seats = roster
     if not demo:
         category = given.get("category") or ""
@@ -140,7 +139,7 @@ async def plan_session(
     plan = Plan(
         topic=question,
         language=language,
-        seed=seed,
+        seed=_choose_seed(given),
         seats=seats,
         budget=_build_budget(plugin, given),
         outside_patience=parse_duration(given.get("patience") or WEEK_SECONDS),
@@ -158,6 +157,7 @@ async def plan_session(
     opened = frame_question(opened, plugin, given)
     opened = replace(
         opened,
+        facts_first=_choose_facts(opened, plan.settings, facts),
         consult=_build_consult_rules(plugin, given),
         tools=build_tool_rules(given),
         **recorded,
@@ -186,6 +186,13 @@ async def plan_session(
     return PlannedSession(
         opened=opened, session=wanted, left_out=discovered.left_out, framer=framer
     )
+
+
+def _choose_seed(given: Options) -> int:
+    seed = given.get("seed")
+    if seed is None:
+        return secrets.randbits(31)
+    return seed
 
 
 def _choose_protocol(given: Options) -> str:
@@ -239,6 +246,38 @@ def _merge_settings(plugin: AnyPlugin, panel: Panel, given: Options) -> dict[str
         if depth != "full":
             settings.setdefault("blind", True)
     return settings
+
+
+def _take_facts_switch(plugin: AnyPlugin, settings: dict[str, Any], given: Options) -> FactsSwitch:
+    """Take from the settings whether seats state facts first, as panels and `--set facts=on` say it; raises BadSetting."""
+    wanted: Any = settings.pop("facts", None) or "auto"
+    kinds = get_args(FactsSwitch)
+    if wanted not in kinds:
+        raise errors.BadSetting(f"facts = {wanted!r} is not one of: {', '.join(kinds)}")
+    switch: FactsSwitch = given.get("facts") or wanted
+    if given.get("demo"):
+        return "off"
+    if plugin.states_facts:
+        return switch
+    if switch == "on":
+        raise errors.BadSetting(
+            f"facts: the protocol {plugin.name} asks nobody for facts first; expected auto or off, "
+            "or one of the protocols debate, advisory, consensus, persona and swarm"
+        )
+    return "off"
+
+
+def _choose_facts(opened: Opened, settings: object, switch: FactsSwitch) -> FactsReason:
+    """Return why seats state facts first; "" where they do not (Q-4)."""
+    if switch == "off":
+        return ""
+    if switch == "on":
+        return "on"
+    # Who asks no more seats than needed must not ask all of them for facts.
+    is_sparing = getattr(settings, "depth", "full") != "full"
+    if is_sparing or getattr(settings, "panel", "") == "adaptive":
+        return ""
+    return find_difference(seat for seat in opened.seats if seat.id not in opened.neutral)
 
 
 def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:

@@ -16,6 +16,7 @@ from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language, ReadingRule
 from moothall.domain.frame import Framing
 from moothall.domain.roster import MAX_PATIENCE, Seat
+from moothall.domain.stated_facts import FactsSwitch
 from moothall.domain.topic import (
     MAX_FILES,
     MAX_LABEL_LENGTH,
@@ -379,6 +380,9 @@ class Options(TypedDict, total=False):
             ChoiceKind(get_args(Depth)),
             is_rare=True,
         ),
+    ]
+    facts: Annotated[
+        FactsSwitch | None, SessionOption(ChoiceKind(get_args(FactsSwitch)), is_rare=True)
     ]
     seed: Annotated[int | None, SessionOption(CountKind(0, MAX_SEED), is_rare=True)]
     session: Annotated[

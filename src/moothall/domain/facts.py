@@ -35,6 +35,7 @@ from moothall.domain.groups import AnswerJudgements, JudgedPair
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat, Swap
+from moothall.domain.stated_facts import FactsReason, StatedFacts
 from moothall.domain.topic import Frame, RepositoryTree, Topic
 
 Language: TypeAlias = str
@@ -131,6 +132,7 @@ class Opened(Fact):
     `frame` says what kind of question it is and who listed its answers, which are `subject.options`; None without a frame (Q-1).
     `framing` is the call to a model that was asked for it, where the words of the question do not say it.
     `tree` is a repository at a commit that seats may read and search; None where there is none (G-7).
+    `facts_first` is why each seat says first what the others may not know; "" where none does (Q-4).
     """
 
     topic: str
@@ -152,6 +154,7 @@ class Opened(Fact):
     frame: Frame | None = None
     framing: FramingCall | None = None
     tree: RepositoryTree | None = None
+    facts_first: FactsReason = ""
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""
@@ -366,6 +369,22 @@ class AnswersGrouped(Fact):
     judge: SeatId | None = None
     missed: str = ""
     origin: str = ""
+
+
+@add_kind(CORE_KINDS, "facts_stated")
+class FactsStated(Reply):
+    """What a seat knows that the others may not, said before it could read them (Q-4)."""
+
+    said: StatedFacts
+
+
+@add_kind(CORE_KINDS, "facts_listed")
+class FactsListed(Fact):
+    """The facts of all seats are listed to all. `count` is how many there are; `passed` have nothing to add, `lost` did not answer."""
+
+    count: int = 0
+    passed: tuple[SeatId, ...] = ()
+    lost: tuple[SeatId, ...] = ()
 
 
 @add_kind(CORE_KINDS, "session_forked")

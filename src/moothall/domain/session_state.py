@@ -20,7 +20,7 @@ from moothall.domain.groups import (
     add_judged,
     add_owned,
 )
-from moothall.domain.ids import AskId, SeatId, find_asked_seat
+from moothall.domain.ids import AskId, SeatId, find_asked_seat, parse_ask_kind
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import (
     DIRECTOR,
@@ -31,6 +31,7 @@ from moothall.domain.roster import (
     state_family,
     swap_seats,
 )
+from moothall.domain.stated_facts import FACTS_ASK, NO_FACTS, FactsTable, SeatFacts
 from moothall.domain.topic import UserInput, add_input
 
 StopReason = BudgetKind | Literal["called"]
@@ -110,6 +111,14 @@ class ProtocolState:
     """Which answers are counted as one (Q-3)."""
     hearing: JudgeHearing = NOT_HEARD
     """What the judge has said that is not recorded as groups yet."""
+    facts_table: FactsTable = NO_FACTS
+    """What seats stated before they took positions (Q-4)."""
+
+    @property
+    def is_stating_facts(self) -> bool:
+        """Whether seats say now what the others may not know: nothing else is asked until that is listed to all."""
+        is_open = not (self.facts_table.listed_at or self.is_closed)
+        return bool(self.opened.facts_first) and is_open
 
     @property
     def next_input(self) -> int:
@@ -146,16 +155,16 @@ class ProtocolState:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether what seats say now may be read by nobody else yet. A protocol that asks blind overrides it.
+        """Whether what seats say now may be read by nobody else yet. A protocol that asks blind adds to it.
 
         While it holds, replies after the entry `sealed_after` show at every door who wrote, and not what.
         """
-        return False
+        return self.is_stating_facts
 
     @property
     def sealed_after(self) -> int:
         """The last entry that may be read while others are sealed."""
-        return 0
+        return self.facts_table.listed_at
 
     @property
     def sealed_entries(self) -> Collection[int]:
@@ -164,6 +173,8 @@ class ProtocolState:
 
     def list_revealed(self, seq: int) -> "Sequence[RevealedLine]":
         """Return what all may read from this entry on, and could not before."""
+        if seq and seq == self.facts_table.listed_at:
+            return self.facts_table.stated
         return ()
 
     def seat(self, name: str) -> Seat:
@@ -204,9 +215,15 @@ def evolve_shared(state: P, entry: Entry) -> P:
     fact = entry.fact
     if isinstance(fact, facts.AnswersJudged):
         return _hear_judge(state, fact)
+    if isinstance(fact, facts.FactsStated):
+        return _add_stated_facts(state, fact, entry)
     if isinstance(fact, _ORDINARY):
         return state
     match fact:
+        case facts.SeatLost(ask=ask, seat=seat) if parse_ask_kind(ask) == FACTS_ASK:
+            return _add_lost_facts(state, seat)
+        case facts.FactsListed():
+            return fast_replace(state, facts_table=replace(state.facts_table, listed_at=entry.seq))
         case facts.SeatLost(seat=seat) if _is_of_judge(state, seat):
             hearing = replace(state.hearing, asked=state.hearing.asked + 1, lost=fact.reason)
             return fast_replace(state, hearing=hearing)
@@ -253,6 +270,23 @@ def _hear_judge(state: P, fact: facts.AnswersJudged) -> P:
             said[pair] = each
     hearing = JudgeHearing(said=said, again=again, asked=state.hearing.asked + 1)
     return fast_replace(state, hearing=hearing)
+
+
+def _add_stated_facts(state: P, fact: facts.FactsStated, entry: Entry) -> P:
+    table = state.facts_table
+    is_awaited = state.is_stating_facts and fact.seat not in table.settled
+    if not is_awaited or parse_ask_kind(fact.ask) != FACTS_ASK:
+        return state
+    said = SeatFacts(seq=entry.seq, at=entry.at, seat=fact.seat, said=fact.said)
+    return fast_replace(state, facts_table=replace(table, stated=(*table.stated, said)))
+
+
+def _add_lost_facts(state: P, seat: SeatId) -> P:
+    """Note that a seat states no facts. It is no loss of its voice: it is asked for its position all the same."""
+    table = state.facts_table
+    if not state.is_stating_facts or seat in table.settled:
+        return state
+    return fast_replace(state, facts_table=replace(table, lost=(*table.lost, seat)))
 
 
 def _apply_grouping(state: P, fact: facts.AnswersGrouped) -> P:

@@ -10,9 +10,10 @@ from typing import Final
 from moothall.domain.budget import FREE
 from moothall.domain.causes import Cause, CauseCode, find_cause, state_cause
 from moothall.domain.facts import OUTAGES, Fact, SeatCause, SeatLost, SessionParked
-from moothall.domain.ids import AskId, SeatId
+from moothall.domain.ids import AskId, SeatId, parse_ask_kind
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
+from moothall.domain.stated_facts import FACTS_ASK
 from moothall.errors import MootError
 from moothall.ports.participant import Participant, ProbedParticipant
 
@@ -50,6 +51,9 @@ class HeldOutages:
 
         The silence of a participant that can be probed may be an outage, too.
         """
+        # Facts come before anything is decided: who is out then is asked again for its position, and may be missed there.
+        if isinstance(fact, SeatLost) and parse_ask_kind(fact.ask) == FACTS_ASK:
+            return False
         if not isinstance(fact, SeatLost) or not (
             fact.reason in OUTAGES or (is_probed and fact.reason == "timeout")
         ):

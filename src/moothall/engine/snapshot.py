@@ -24,10 +24,12 @@ from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, Opened, Rep
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
 from moothall.domain.replace import dataclass
+from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.engine.given_texts import FindText, drop_texts, fill_texts
 from moothall.errors import LedgerDamaged, ReplayDiffers, UnknownProtocol
 from moothall.reports.precedents import add_background
+from moothall.reports.stated_facts import format_stated_facts, list_state_facts, select_uses
 
 AnyRulebook = Rulebook[Any]
 FindRules = Callable[[Opened], AnyRulebook]
@@ -76,8 +78,21 @@ class Snapshot(NamedTuple):
             opened,
             state.tool_uses.get(ask.id, ()),
             state.looked_up,
+            self._format_facts(ask),
         )
         return brief if opened.reading == brief.reading else replace(brief, reading=opened.reading)
+
+    def _format_facts(self, ask: Ask) -> str:
+        """Return the facts that seats stated first, for every later ask but those of code and of the judge of answers."""
+        table = list_state_facts(self.state)
+        if table is None or ask.seat == DIRECTOR.id:
+            return ""
+        judge = self.state.judge_seat
+        if judge is not None and ask.seat == judge.id:
+            return ""
+        opened, seats = self.session_state.opened, self.session_state.seats
+        uses = select_uses(self.session_state.looked_up)
+        return format_stated_facts(opened.language, opened.subject.context, seats, table, uses)
 
     def build_answer_rules(self, ask: Ask) -> AnswerRules:
         """Return how an answer to an ask is read; only a rulebook without `answer_rules` writes the prompt for that, too."""

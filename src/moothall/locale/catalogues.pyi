@@ -451,6 +451,26 @@ class EstimateText(Texts):
 
 ESTIMATE: Catalogue[EstimateText]
 
+class FactsFirstText(Texts):
+    request: str
+    person: str
+    nothing: str
+    heading: str
+    line: str
+    source: str
+    between: str
+    section: str
+    stated: str
+    passed: str
+    lost: str
+    none: str
+    event: str
+    phase: str
+    why: Mapping[str, str]
+    checks: Mapping[str, str]
+
+FACTS_FIRST: Catalogue[FactsFirstText]
+
 class FramingText(Texts):
     system: str
     question: str

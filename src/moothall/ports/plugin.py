@@ -134,6 +134,8 @@ class ProtocolPlugin(Generic[S, T]):
     """What was said, with the fields of the calls of a deliberation. Without it a session shows the lines of its timeline."""
     blind_choice: Callable[[Fact], BlindChoice | None] | None = None
     """The choice in an answer that a seat gave before it read others; None for any other fact."""
+    states_facts: bool = False
+    """Whether its seats can be asked first for what the others may not know (`protocols.facts_first`)."""
     measure_setting: str = ""
     """The setting that names a measure of texts (`Similarity`); one that is not installed is refused at the opening."""
     defaults: Mapping[str, object] = field(default_factory=dict)

@@ -53,16 +53,19 @@ def add_background(
     opened: Opened,
     used: tuple[ToolUsed, ...] = (),
     looked_up: tuple[ToolUsed, ...] = (),
+    stated_facts: str = "",
 ) -> Brief:
-    """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
-    providers reuse what stays equal. `used` is what the seat has looked up for this ask already, `looked_up` what all have."""
+    """Return the brief with the files of the question, what memory holds and the facts that seats stated first, before all that
+    changes from turn to turn: providers reuse what stays equal. `used` is what the seat has looked up for this ask already,
+    `looked_up` what all have."""
     subject = opened.subject
     context = () if brief.shows_given else subject.context
     files = select_visible(context, brief.seat.sees)
     pictures = select_visible(subject.pictures, brief.seat.sees)
     # A bid says whether one wants to speak; looking things up is for what is said then.
     names = () if brief.probe else list_tool_names(opened, brief.seat, files)
-    if brief.chore is not None or not (context or pictures or subject.precedents or names):
+    has_more = bool(context or pictures or subject.precedents or names or stated_facts)
+    if brief.chore is not None or not has_more:
         return brief
     is_searched = is_read_by_tools(opened, brief.seat, files)
     given = []
@@ -73,6 +76,8 @@ def add_background(
         given.append(format_pictures(brief.language, pictures))
     if subject.precedents:
         given.append(format_precedents(brief.language, subject.precedents))
+    if stated_facts:
+        given.append(stated_facts)
     given_text = "\n\n".join(given)
     texts = list_tool_texts(looked_up)
     faults = ""

@@ -39,6 +39,7 @@ from moothall.reports.quotations import (
     mark_faults,
 )
 from moothall.reports.standing import build_standing
+from moothall.reports.stated_facts import build_stated_facts
 from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
 from moothall.reports.wording import (
     explain_cause,
@@ -334,7 +335,7 @@ def build_report(
     )
     if seats is None:
         seats = build_seats(timeline.session_state.seats, words)
-    record = (*build_answer_groups(timeline, words), *record)
+    record = (*build_stated_facts(timeline), *build_answer_groups(timeline, words), *record)
     answer_first = put_answer_first(decision, (*decision_blocks, *below), words, undecided)
     record = (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words))
     return Report(

@@ -13,6 +13,7 @@ from moothall.domain.facts import (
     AnswersGrouped,
     BudgetExhausted,
     Fact,
+    FactsListed,
     Language,
     Loss,
     SeatCause,
@@ -21,7 +22,7 @@ from moothall.domain.facts import (
 )
 from moothall.domain.groups import JudgedPair
 from moothall.domain.safe_text import one_line, strip_control
-from moothall.locale.catalogues import LANGUAGE, LOSS_DETAILS, SharedReportText
+from moothall.locale.catalogues import FACTS_FIRST, LANGUAGE, LOSS_DETAILS, SharedReportText
 from moothall.locale.texts import detect_language
 
 BAR_WIDTH: Final = 20
@@ -159,6 +160,8 @@ def describe_shared_event(words: SharedReportText, fact: Fact) -> str:
             return format_loss(words, fact)
         case BudgetExhausted():
             return format_limit(words, fact)
+        case FactsListed(count=count):
+            return f"  ≡ {FACTS_FIRST[words.language].event.format(count=count)}"
         case AnswersGrouped():
             return _describe_groups(words, fact)
         case _:

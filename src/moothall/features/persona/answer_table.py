@@ -39,6 +39,7 @@ from moothall.plugins import (
     quote_lines,
 )
 from moothall.protocols.answer_judge import JUDGE_FORM
+from moothall.protocols.facts_first import FACTS_FORM
 from moothall.reading.field_values import read_flag, read_share
 from moothall.reading.schemas import allow_choice, allow_estimate, allow_line
 from moothall.reading.stated import is_silent, split_clauses
@@ -251,6 +252,7 @@ WORDED_CHOICE: Final = replace(CHOICE, when=lambda asked: not asked.wants_number
 """A choice in words: an estimate stands in its place where the question asks for a number."""
 FORMS: Final = index_by_kind(
     define_answer(JUDGE_FORM),
+    FACTS_FORM,
     define_answer(
         AnswerForm(
             kind="position",

@@ -74,6 +74,7 @@ def open_session(plan: Plan) -> MeetingOpened:
 
 PERSONA: Final = ProtocolPlugin(
     name="persona",
+    states_facts=True,
     blind_from=3,
     # A model that thinks first needs more than the minute of the stored default.
     defaults={"intent_patience": 180.0},

@@ -51,6 +51,8 @@ from moothall.plugins import (
     fast_replace,
 )
 from moothall.protocols.answer_judge import find_grouping_step, split_judge
+from moothall.protocols.blind_wave import BlindWave
+from moothall.protocols.facts_first import find_facts_step
 
 MAX_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
@@ -154,6 +156,9 @@ class PersonaRules:
                 return state
 
     def decide(self, state: Meeting) -> tuple[Effect, ...]:
+        first = find_facts_step(state, state.opened.settings.intent_patience, "intent_patience")
+        if first:
+            return first
         # Before any phase: a budget or a close ends the talk at once, also in the middle of a turn.
         if state.is_talking and state.stop is not None:
             return (Record(fact=facts.TalkEnded(turn=state.turn, reason=state.stop)),)
@@ -162,7 +167,7 @@ class PersonaRules:
             return (settling,)
         match state.phase:
             case "blind":
-                return _build_asks(state, "position", state.positions)
+                return _build_wave(state).list_asks(_list_seats(state), state.positions)
             case "intents":
                 if state.turn > (state.opened.budget.turns or MAX_TURNS):
                     return (Record(fact=facts.TalkEnded(turn=state.turn, reason="turns")),)
@@ -216,6 +221,20 @@ def _build_ask(state: Meeting, kind: str, seat: SeatId) -> Ask:
     )
 
 
+def _build_wave(state: Meeting) -> BlindWave:
+    """Return the wave of blind positions."""
+    return BlindWave(
+        kind="position",
+        turn=state.turn,
+        patience=state.opened.settings.intent_patience,
+        timed_by="intent_patience",
+    )
+
+
+def _list_seats(state: Meeting) -> tuple[SeatId, ...]:
+    return tuple(seat.id for seat in state.seats)
+
+
 def _build_asks(state: Meeting, kind: str, answered: Mapping[SeatId, object]) -> tuple[Ask, ...]:
     return tuple(
         _build_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered
@@ -224,7 +243,8 @@ def _build_asks(state: Meeting, kind: str, answered: Mapping[SeatId, object]) ->
 
 def _is_awaited(state: Meeting, fact: Reply | SeatLost, phase: str, kind: str) -> bool:
     # Answers to an earlier turn or phase arrive late and are ignored: their ask id names another turn.
-    if state.phase != phase or fact.ask != ask_id(state.turn, kind, fact.seat):
+    is_early = state.is_stating_facts or state.phase != phase
+    if is_early or fact.ask != ask_id(state.turn, kind, fact.seat):
         return False
     if kind == "speech":
         return fact.seat == state.floor

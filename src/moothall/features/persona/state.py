@@ -152,7 +152,7 @@ class Meeting(ProtocolState):
     @property
     def is_sealed(self) -> bool:
         """Whether nobody may read what the others have written yet."""
-        return self.phase == "blind"
+        return self.is_stating_facts or self.phase == "blind"
 
     @property
     def has_blind_bids(self) -> bool:

@@ -108,6 +108,7 @@ PIPELINE: Final = ProtocolPlugin(
     refuses={
         "turns": "its length is that of its steps; limit the repetitions of a step with `most` in its file",
         "kind": "its result is what its steps write, not a choice",
+        "facts": "its agents work one after the other, each on what the one before it made",
         "frame": "its result is what its steps write, not a choice",
         "options": "its result is what its steps write, not a choice; write possible answers into the task",
     },

@@ -108,6 +108,7 @@ REVIEW: Final = ProtocolPlugin(
         "kind": "its verdict is approve or request changes",
         "frame": "its verdict is approve or request changes",
         "options": "its verdict is approve or request changes",
+        "facts": "its reviewers all read the change, and say what they find in it",
         **dict.fromkeys(
             ("consult", "consult_limit", "consult_total", "consult_patience", "gate", "project"),
             _ALONE,

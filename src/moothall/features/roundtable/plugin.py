@@ -69,6 +69,7 @@ ROUNDTABLE: Final = ProtocolPlugin(
     expect=expect_calls,
     join=find_join_guide,
     refuses={
-        "turns": "it goes on in rounds, in which everyone speaks once; limit it with the setting max_rounds"
+        "turns": "it goes on in rounds, in which everyone speaks once; limit it with the setting max_rounds",
+        "facts": "its roles speak in turn, and nobody takes a position first; use the protocol debate",
     },
 )

@@ -193,6 +193,7 @@ CONSULTATION: Final = ProtocolPlugin(
     ),
     refuses={
         "turns": "a consultation is one question and its answer; limit it with time or tokens",
+        "facts": "a consultation asks one participant alone",
         "frame": "a consultation is answered in words",
         "options": "a consultation is answered in words; write possible answers into the question",
     },

@@ -35,6 +35,7 @@ from moothall.protocols.council.state import (
     list_own_challenges,
 )
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_offered_types
+from moothall.protocols.facts_first import FACTS_FORM
 from moothall.reading.schemas import (
     UNOFFERED,
     allow_choice,
@@ -566,6 +567,7 @@ FORMS: Final = index_by_kind(
     define_answer(_form("vote", 200), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
     define_answer(_form("free", 400), _known_type("vote"), *VOTE_FIELDS),
     define_answer(JUDGE_FORM),
+    FACTS_FORM,
 )
 """One table per phase, and `free` for unprompted contributions."""
 

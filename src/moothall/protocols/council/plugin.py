@@ -105,6 +105,7 @@ def build_council_plugin(
     return ProtocolPlugin(
         name=rules.name,
         wire_name=wire_name,
+        states_facts=True,
         rules=rules,
         settings=settings,
         open=open_session,

@@ -69,6 +69,7 @@ from moothall.protocols.council.validation import (
     ContributionValidator,
     normalize_contribution,
 )
+from moothall.protocols.facts_first import build_facts_brief, build_facts_rules, is_facts_ask
 from moothall.reports import person_steps
 
 QUESTION: Final = 1
@@ -86,6 +87,8 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
     if ask.kind == JUDGE_ASK:
         # A person who judges is asked by the shape of the answer, which the brief narrows.
         return build_judge_brief(state, ask, state.open_answers)
+    if is_facts_ask(ask.id):
+        return build_facts_rules(state, ask)
     asked = CouncilAsk(variant=variant, state=state, ask=ask)
     return AnswerRules(
         form=FORMS[ask.kind],
@@ -102,6 +105,10 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
 def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     if ask.kind == JUDGE_ASK:
         return build_judge_brief(state, ask, state.open_answers)
+    if is_facts_ask(ask.id):
+        language, subject = state.opened.language, state.opened.subject
+        question = build_shared_prompt(language, state.opened.topic, subject.options, ())
+        return build_facts_brief(state, ask, question)
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
     asked = CouncilAsk(variant=variant, state=state, ask=ask)

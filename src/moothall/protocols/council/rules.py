@@ -21,6 +21,7 @@ from moothall.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FactsListed,
     FamilyStated,
     InputGiven,
     Opened,
@@ -47,6 +48,7 @@ from moothall.protocols.council.state import (
     has_voted,
 )
 from moothall.protocols.council.validation import AllowedTypes
+from moothall.protocols.facts_first import find_facts_step, is_facts_ask, list_fact_asks
 
 MAX_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
@@ -91,6 +93,10 @@ class CouncilRules:
                 if not self._is_allowed(state, fact.ask, seat):
                     return state
                 return _apply_contribution(self.variant, state, fact, entry)
+            case FactsListed():
+                return fast_replace(state, sealed_after=entry.seq)
+            case SeatLost() if is_facts_ask(fact.ask):
+                return state
             case SeatLost() if fact.seat not in state.opened.neutral:
                 return fast_replace(state, had={**state.had, fact.seat: None})
             case facts.PhaseBegun():
@@ -131,6 +137,9 @@ class CouncilRules:
     def _decide(self, state: Council) -> tuple[Effect, ...]:
         if state.phase == "closed":
             return ()
+        first = find_facts_step(state, state.opened.settings.patience, "patience")
+        if first:
+            return first
         follows = self._find_next_fact(state)
         if follows is not None:
             return (Record(fact=follows),)
@@ -241,6 +250,8 @@ class CouncilRules:
         )
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
+        if state.is_stating_facts:
+            return list_fact_asks(state, state.opened.settings.patience, "patience")
         if state.judge_seat is not None and self._is_phase_over(state):
             settling = find_settling(state)
             if isinstance(settling, Ask):
@@ -272,7 +283,7 @@ class CouncilRules:
 
     def _is_allowed(self, state: Council, ask: AskId, name: SeatId) -> bool:
         seat = next((seat for seat in state.seats if seat.id == name), None)
-        if seat is None:
+        if seat is None or state.is_stating_facts:
             return False
         if name in self._list_asked(state):
             return ask == _build_ask(state, name).id
@@ -433,6 +444,10 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
         had |= {seat: line for seat, line in state.had.items() if line}
     # Kept for advisory, where a pass during the argument is an abstention at the end.
     argued = state.had if state.phase == "argue" else state.argued
+    # What was listed before positions stays open while these are written blind, also a second time.
+    readable = state.facts_table.listed_at
+    if fact.phase == "vote":
+        readable = entry
     challenged = state.challenged
     if fact.phase == "answer":
         challenged = find_challenged_seats(state)
@@ -446,7 +461,7 @@ def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
         argued=argued,
         repeated=repeated,
         cut_by=state.stop,
-        sealed_after=entry if fact.phase == "vote" else 0,
+        sealed_after=readable,
         challenged=challenged,
     )
     if not repeated:

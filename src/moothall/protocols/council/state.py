@@ -8,7 +8,7 @@ from typing import Final, Literal
 from moothall.domain.frame import format_number
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import dataclass
-from moothall.domain.session_state import ProtocolState, StopReason
+from moothall.domain.session_state import ProtocolState, RevealedLine, StopReason
 from moothall.domain.topic import ActionItem, UserReply, describe_action
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
@@ -124,7 +124,11 @@ class Council(ProtocolState):
     def is_sealed(self) -> bool:
         """Whether nobody may read what the others have written in this phase yet."""
         # Votes stay hidden until all are in or the phase ends (D-23).
-        return (self.opened.settings.blind and self.phase == "propose") or self.phase == "vote"
+        return (
+            self.is_stating_facts
+            or (self.opened.settings.blind and self.phase == "propose")
+            or self.phase == "vote"
+        )
 
     @property
     def sealed_entries(self) -> Collection[int]:
@@ -132,9 +136,9 @@ class Council(ProtocolState):
             return ()
         return {line.seq for line in self.lines if line.id in self.sealed}
 
-    def list_revealed(self, seq: int) -> Sequence[CouncilLine]:
+    def list_revealed(self, seq: int) -> Sequence[RevealedLine]:
         if seq != self.revealed_at and seq not in self.reveals:
-            return ()
+            return super().list_revealed(seq)
         return [line for line in self.lines if line.seq < seq == self.find_reveal_entry(line)]
 
     def list_visible_lines(self, seat: SeatId | None) -> tuple[CouncilLine, ...]:

@@ -30,6 +30,7 @@ from moothall.domain.safe_text import compile_late, one_line, quote_lines, quote
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
+from moothall.protocols.facts_first import FACTS_FORM
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.findings_table import list_shown_ideas
@@ -354,6 +355,7 @@ FINDING: Final = (
 )
 
 FORMS: Final = index_by_kind(
+    FACTS_FORM,
     define_answer(
         AnswerForm(
             kind="explore",

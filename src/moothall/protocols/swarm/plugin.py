@@ -123,6 +123,7 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
 
 SWARM: Final = ProtocolPlugin(
     name="swarm",
+    states_facts=True,
     rules=RULES,
     settings=SwarmSettings,
     open=open_session,

@@ -17,6 +17,7 @@ from moothall.domain.frame import settle_own_choice
 from moothall.domain.ids import SeatId
 from moothall.domain.vocabulary import PATTERNS, is_pass_text
 from moothall.locale.catalogues import SWARM_MESSAGE
+from moothall.protocols.facts_first import build_facts_brief, build_facts_rules, is_facts_ask
 from moothall.protocols.swarm.answer_table import (
     FORMS,
     SwarmAsk,
@@ -32,7 +33,7 @@ from moothall.protocols.swarm.answers import (
     Synthesis,
 )
 from moothall.protocols.swarm.facts import CollisionMode, RoundOrder
-from moothall.protocols.swarm.findings_table import MAX_FINDINGS
+from moothall.protocols.swarm.findings_table import MAX_FINDINGS, quote_question
 from moothall.protocols.swarm.plain_asks import build_own_ask, build_shared_ask
 from moothall.protocols.swarm.round_message import (
     build_collision_message,
@@ -56,6 +57,8 @@ _SIDES: Final[Mapping[str, tuple[tuple[str, str, str, str | None], ...]]] = {
 
 
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
+    if is_facts_ask(ask.id):
+        return build_facts_rules(state, ask)
     if ask.kind == "judge":
         # A person who judges is asked by the shape of the answer, which the brief narrows.
         return build_brief(state, ask)
@@ -80,6 +83,8 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
 
 
 def build_brief(state: Swarm, ask: Ask) -> Brief:
+    if is_facts_ask(ask.id):
+        return build_facts_brief(state, ask, quote_question(state))
     agent = state.agents.get(ask.seat)
     rules, nth = _build_rules(state, ask), _count_ask(state, ask, agent)
     if ask.kind == "compare":

@@ -387,7 +387,7 @@ class Swarm(ProtocolState):
     @property
     def is_sealed(self) -> bool:
         """Whether agents write what no other agent may read yet: all explore, and all vote, at the same time."""
-        return self.stage in {"explore", "vote"}
+        return self.is_stating_facts or self.stage in {"explore", "vote"}
 
     @property
     def settings(self) -> facts.SwarmSettings:

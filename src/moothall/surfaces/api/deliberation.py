@@ -18,6 +18,7 @@ from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.ids import KeyedCall, SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAX_PATIENCE, MAX_SEATS, WEEK_SECONDS
 from moothall.domain.safe_text import MARKS, compile_late, strip_control
+from moothall.domain.stated_facts import FACTS_ASK
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
@@ -44,6 +45,8 @@ METHODS = Operations()
 
 MAX_RESULTS: Final = 16
 CONSULTED = "You are being consulted: answer with answer_ask, not with contribute."
+ASKED_ELSEWHERE: Final = {"consult": CONSULTED, FACTS_ASK: views.FACTS_ASKED}
+"""The notes to seats that are asked for something else than a contribution."""
 
 
 @take_settings("advisory", "owner", label="advisory_panel: ")
@@ -332,8 +335,8 @@ async def _build_turn_out(
     )
     shown = {each.id for each in page}
     note = views.describe_next_step(turn.place, seat)
-    if ask is not None and ask.ask.kind == "consult":
-        note = CONSULTED
+    if ask is not None:
+        note = ASKED_ELSEWHERE.get(ask.ask.kind, note)
     visible = [line for line in turn.new if line.id in shown]
     cursor = turn.cursor
     if following is not None:
@@ -365,7 +368,7 @@ def _build_turn_ask(
     """What a seat is asked, with the fields of a contribution spelled as on the wire."""
     schema, instructions = build_brief_schema(ask.brief), strip_control(ask.brief.own)
     expected = ["answer"]
-    if ask.ask.kind != "consult":
+    if ask.ask.kind not in ASKED_ELSEWHERE:
         schema, instructions = _spell_schema(schema), _spell_fields(instructions)
         expected = list(place.list_offered(seat))
     deadline = None

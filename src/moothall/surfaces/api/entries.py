@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from moothall.app.session_list import SessionLine
 from moothall.codec.adapters import as_json
-from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost, ToolUsed
+from moothall.domain.facts import Entry, FactsListed, InputGiven, Reply, SeatLost, ToolUsed
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import strip_control
 from moothall.domain.session_state import ProtocolState, RevealedLine, SessionState
@@ -108,7 +108,9 @@ class SealedEvents:
             self._held.append(event)
         else:
             return [event]
-        if self._is_sealed():
+        # The positions after the facts are sealed again, and must not hold these back.
+        is_list = isinstance(event, EntryAdded) and isinstance(event.entry.fact, FactsListed)
+        if self._is_sealed() and not is_list:
             return []
         held, self._held = self._held, []
         return held

@@ -134,11 +134,20 @@ async def build_token_prompt(moot: Moot, token: Token) -> str:
     )
 
 
+FACTS_ASKED: Final = (
+    "Before positions you are asked what the others may not know: answer with answer_ask, "
+    'as {"facts": [{"fact": "…", "source": "…"}]}, [] if nothing.'
+)
+"""The note to an agent that has a turn for its facts."""
+
+
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     """What to do next, in a sentence."""
     if place.snapshot.is_closed:
         return "The deliberation has ended; its result is final."
     waiting = place.waiting_for
+    if place.council.is_stating_facts and seat is not None and seat in waiting:
+        return FACTS_ASKED
     if seat is not None and seat in waiting:
         types = ", ".join(place.list_offered(seat))
         return f"It is your turn in the phase '{place.council.phase}': contribute one of: {types}."
@@ -148,6 +157,8 @@ def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     sealed = ""
     if place.council.is_sealed and place.council.phase == "vote":
         sealed = " Votes stay sealed until all are in."
+    elif place.council.is_stating_facts:
+        sealed = " Facts stay sealed until all are in."
     elif place.council.is_sealed:
         sealed = " Proposals stay sealed until all are in."
     return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to wait for your turn."

@@ -13,7 +13,17 @@ from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
-from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
+from moothall.domain.facts import (
+    Closed,
+    Entry,
+    Fact,
+    FactsListed,
+    FactsStated,
+    InputGiven,
+    Opened,
+    Reply,
+    SeatLost,
+)
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import DIRECTOR
@@ -23,6 +33,7 @@ from moothall.domain.session_state import (
     evolve_shared,
     update_pending,
 )
+from moothall.protocols.facts_first import find_facts_step, is_facts_ask, list_fact_asks
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import VALIDATOR, SwarmClosed
@@ -58,10 +69,16 @@ class SwarmRules:
             return state
         state = evolve_shared(state, entry)
         match fact:
+            case FactsStated():
+                return state
+            case SeatLost() if is_facts_ask(fact.ask):
+                return state
             case Reply():
                 return _apply_reply(state, fact)
             case SeatLost():
                 return _apply_loss(state, fact)
+            case FactsListed():
+                return fast_replace(state, sealed_after=entry.seq)
             case InputGiven():
                 return _put_vote_again(state)
             case Closed():
@@ -84,6 +101,9 @@ class SwarmRules:
         fault = _find_run_fault(state)
         if fault:
             return (Record(fact=_build_fault_closing(state, fault)),)
+        first = find_facts_step(state, _find_facts_patience(state), "round_timeout")
+        if first:
+            return first
         asks = build_asks(state)
         if asks:
             return asks
@@ -121,6 +141,8 @@ def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
 
 
 def build_asks(state: Swarm) -> tuple[Ask, ...]:
+    if state.is_stating_facts:
+        return list_fact_asks(state, _find_facts_patience(state), "round_timeout")
     match state.stage:
         case "explore" if state.stop is None:
             return tuple(
@@ -153,6 +175,10 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
             )
         case _:
             return ()
+
+
+def _find_facts_patience(state: Swarm) -> float:
+    return state.settings.round_timeout or facts.ROUND_SECONDS
 
 
 def _find_run_fault(state: Swarm) -> str:
