@@ -55,9 +55,9 @@ def list_modules(home: Path, *command: str, given: str = "") -> set[str]:
     [
         (("--version",), 11),
         (("--help",), 12),
-        (("list",), 45),
-        (("list", "--json"), 45),
-        (("list", "--open"), 45),
+        (("list",), 47),
+        (("list", "--json"), 47),
+        (("list", "--open"), 47),
     ],
 )
 def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most: int) -> None:

@@ -3,8 +3,10 @@
 import asyncio
 import json
 import sqlite3
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,10 @@ from moothall.app.session_list import SessionLine, SessionList
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head
 from moothall.errors import BadSetting, UnknownSession
+from moothall.ledgers import line_file
+from moothall.ledgers.line_file import LineFile, LineRow
 from moothall.ledgers.memory import MemoryLedger
 from moothall.plugins import Brief
-
-TOO_SHORT = b'{"form": FORM, "lines": {"done": [1]}}'
 
 
 def build_environ(home: Path) -> dict[str, str]:
@@ -110,26 +112,101 @@ def test_whether_a_session_runs_is_asked_each_time(tmp_path: Path) -> None:
     assert list_standings(environ)["begun"] == "stopped"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\xff\x00",
-        b"[]",
-        b"{}",
-        b'{"form": [1], "lines": 3}',
-        b'{"form": FORM, "lines": {"done": [1]}}',
-        b'{"form": FORM, "lines": [7]}',
-    ],
-)
+@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"[]", b"SQLite format 3\0" + b"\0" * 4_080])
 def test_a_damaged_file_is_as_none(tmp_path: Path, content: bytes) -> None:
     environ = build_environ(tmp_path)
     hold_two(environ)
     first, _ = list_lines(environ)
     path = resolve_search_file(environ, LIST)
     assert path is not None
-    path.write_bytes(content.replace(b"FORM", json.dumps(session_list.FORM).encode()))
+    path.write_bytes(content)
+    # The first makes the file anew, the second reads it.
     assert list_lines(environ)[0] == first
+    list_lines(environ)
+    assert list_lines(environ) == (first, False)
+
+
+@pytest.mark.parametrize("fields", ["[1]", "7", "{", "[]", '["a", "b"]'])
+def test_a_line_that_is_damaged_or_of_another_form_is_as_none(tmp_path: Path, fields: str) -> None:
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    first, _ = list_lines(environ)
+    path = resolve_search_file(environ, LIST)
+    assert path is not None
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE lines SET fields = ?", [fields])
+    assert list_lines(environ)[0] == first
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE form SET form = 'another'")
+    assert list_lines(environ)[0] == first
+    assert list_lines(environ) == (first, False)
+
+
+def test_a_file_that_is_full_keeps_the_newest_lines(tmp_path: Path) -> None:
+    """N-9: it is bounded by its bytes, and what is gone from the ledger goes from it."""
+    file = LineFile(tmp_path / "lines.db", "1")
+    rows = {f"s{at:03}": LineRow(at, ["x" * 1_000]) for at in range(100)}
+    file.write(rows, (), 1_000_000)
+    assert len(file.read()) == 100
+    assert file.read(["s001", "nobody"]) == {"s001": ["x" * 1_000]}
+    file.write({"new": LineRow(200, ["y"])}, ["s099"], 50_000)
+    left = file.read()
+    assert "s099" not in left
+    assert "new" in left
+    assert sorted(left)[-1] == "s098"
+    assert 40 < len(left) < 52
+    assert (tmp_path / "lines.db").stat().st_size < 80_000
+
+
+def test_a_file_that_another_process_writes_is_not_waited_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it the sessions themselves are read, and the list is the same."""
+    monkeypatch.setattr(line_file, "SECONDS", 0.05)
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    first, _ = list_lines(environ)
+    path = resolve_search_file(environ, LIST)
+    assert path is not None
+    with sqlite3.connect(path) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        assert list_lines(environ)[0] == first
+
+
+def test_the_newest_sessions_cost_what_they_are_and_not_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """N-9: a page of the list reads its own sessions, from the ledger and from the file."""
+    environ, reads = build_environ(tmp_path), CountedReads(monkeypatch)
+    asked: list[int] = []
+    read = LineFile.read
+
+    def count_read(file: LineFile, sessions: Collection[str] | None = None) -> dict[str, list[Any]]:
+        asked.append(-1 if sessions is None else len(sessions))
+        return read(file, sessions)
+
+    monkeypatch.setattr(LineFile, "read", count_read)
+
+    async def work() -> None:
+        async with Moot(environ=environ) as moot:
+            await open_many(moot, 200)
+            every = (await moot.sessions())[::-1]
+            await moot.session_list.add_outcomes(every)
+        asked.clear()
+        reads.take()
+        async with Moot(environ=environ) as moot:
+            page = await moot.session_list.load_newest(10, after=5)
+            assert (page.total, page.lines) == (200, every[5:15])
+            assert (await moot.session_list.load_newest(10, after=200)).lines == []
+            named = await moot.session_list.load_named("s19")
+            assert {line.session for line in named} == {
+                line.session for line in every if line.session.startswith("s19")
+            }
+        assert asked[0] == 10
+        assert -1 not in asked
+        assert reads.take() == (0, 0)
+
+    asyncio.run(work())
 
 
 def test_a_session_of_another_ledger_under_the_same_name_is_read(tmp_path: Path) -> None:
@@ -164,15 +241,17 @@ def test_few_lines_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lines, _ = list_lines(environ)
     path = resolve_search_file(environ, LIST)
     assert path is not None
-    assert len(json.loads(path.read_text())["lines"]) == 2
+    file = LineFile(path, json.dumps(session_list.FORM))
+    assert file.read().keys() == {"done", "begun"}
     path.unlink()
     monkeypatch.setattr(session_list, "MAX_CACHED_BYTES", 1_500)
     again, _ = list_lines(environ)
     assert again == lines
-    assert [*json.loads(path.read_text())["lines"]] == ["begun"]
+    assert file.read().keys() == {"begun"}
     open_session(environ, "?" * 10_000, "long")
     assert {line.session for line in list_lines(environ)[0]} == {"done", "begun", "long"}
-    assert path.stat().st_size < 1_500
+    assert "long" not in file.read()
+    assert path.stat().st_size < 30_000
 
 
 def test_forks_and_unfinished_imports_are_marked(tmp_path: Path) -> None:

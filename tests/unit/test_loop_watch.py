@@ -11,10 +11,9 @@ from moothall.app.loop_watch import (
     STALL_SECONDS,
     clean_name,
     is_stalled,
-    name_work,
     watch_loop,
 )
-from moothall.ports.telemetry import Counts
+from moothall.ports.telemetry import Counts, name_work
 
 
 async def hold_the_loop(seconds: float) -> None:

@@ -39,7 +39,7 @@ VECTORS: Final = "vectors.bin"
 """The file of what search by meaning has computed, for all ledgers."""
 INDEX: Final = "index-{}.bin"
 """The file of a ledger's search index."""
-LIST: Final = "list-{}.json"
+LIST: Final = "list-{}.db"
 """The file of the list of a ledger's sessions."""
 
 LOCAL_URL: Final = "http://127.0.0.1:8760"

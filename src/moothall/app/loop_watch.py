@@ -123,18 +123,3 @@ def watch_loop(counts: Counts) -> Iterator[None]:
         yield
     finally:
         watch.stop()
-
-
-@contextmanager
-def name_work(name: str) -> Iterator[None]:
-    """Let the task that runs now have the name of the call that it serves, for as long as this holds."""
-    task = asyncio.current_task()
-    if task is None:
-        yield
-        return
-    before = task.get_name()
-    task.set_name(name)
-    try:
-        yield
-    finally:
-        task.set_name(before)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from moothall.app.environment import VECTORS, resolve_search_file
 from moothall.app.resources import Resources
 from moothall.app.version import VERSION
-from moothall.codec.chain import to_datetime
-from moothall.disk.private import make_private_folder, write_private
+from moothall.codec.chain import to_datetime, to_microseconds
 from moothall.domain.facts import (
     Closed,
     Fact,
@@ -34,6 +33,7 @@ from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import encode_fields
 from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
+from moothall.ledgers.line_file import LineFile, LineRow
 
 if TYPE_CHECKING:
     from moothall.memory.facts import DecisionRecorded
@@ -167,42 +167,37 @@ class _CachedLine(NamedTuple):
         return LINE_BYTES + sum(map(sys.getsizeof, texts))
 
 
+class NewestLines(NamedTuple):
+    """The sessions that were active last, and how many there are."""
+
+    total: int
+    lines: list[SessionLine]
+
+
 class SessionList:
     """The lines of one ledger's sessions; `path` is the file that keeps them (None: none does)."""
 
     def __init__(self, resources: Resources, path: Path | None) -> None:
         self._resources = resources
-        self._path = path
+        self._file = None
+        if path is not None:
+            self._file = LineFile(path, json.dumps(FORM))
         self._cached: dict[SessionId, _CachedLine] = {}
         self._cached_bytes = 0
-        self._has_news = False
+        self._stored: Mapping[str, list[Any]] = {}
+        """What the file has of the sessions that are listed now."""
+        self._news: set[SessionId] = set()
+        """The sessions that the file does not have as they are."""
+        self._gone: set[str] = set()
+        """What the file has of sessions that are in the ledger no longer."""
         self._known_labels: LabelBook = {}
-
-    @cached_property
-    def _stored(self) -> dict[str, list[Any]]:
-        """The lines in the file; none if it is missing, damaged or of another form."""
-        if self._path is None:
-            return {}
-        try:
-            stored = json.loads(self._path.read_bytes())
-            if not stored or stored["form"] != FORM:
-                return {}
-            return {
-                name: fields
-                for name, fields in stored["lines"].items()
-                if len(fields) in (_LINE_LENGTH, _LINE_LENGTH + 1)
-            }
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return {}
 
     async def load(self) -> list[SessionLine]:
         """Return every session, the most recently active one last."""
         heads = [
             head for head in await self._resources.ledger.heads() if not is_register(head.session)
         ]
-        if "_stored" not in vars(self):
-            # On a thread: a file of many lines takes its time.
-            await asyncio.to_thread(lambda: self._stored)
+        await self._fetch_stored(heads, is_all=True)
         lines: list[SessionLine] = []
         for start in range(0, len(heads), BATCH):
             lines += map(self._build_line, heads[start : start + BATCH])
@@ -218,9 +213,40 @@ class SessionList:
         for name in sorted(sessions):
             # A ledger lists all sessions whose ids begin with the name.
             heads += [head for head in await ledger.heads(name) if head.session == name]
-        lines = [self._build_line(head) for head in heads if not is_register(head.session)]
+        return await self._build_lines([head for head in heads if not is_register(head.session)])
+
+    async def load_newest(self, count: int, after: int = 0) -> NewestLines:
+        """Return the sessions that were active last, the newest first, without the first `after`: it costs what they do."""
+        newest = await self._resources.ledger.list_newest(count, after)
+        return NewestLines(newest.total, await self._build_lines(newest.heads))
+
+    async def load_only(self, session: SessionId, count: int, after: int = 0) -> NewestLines:
+        """Return the same where one session is all that there is to see."""
+        lines = await self.load_some([session])
+        return NewestLines(len(lines), lines[after : after + count])
+
+    async def load_named(self, prefix: str) -> list[SessionLine]:
+        """Return the sessions whose ids begin so, the most recently active one last."""
+        heads = await self._resources.ledger.heads(prefix)
+        lines = await self._build_lines([head for head in heads if not is_register(head.session)])
+        return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def _build_lines(self, heads: Sequence[Head]) -> list[SessionLine]:
+        await self._fetch_stored(heads)
+        lines = list(map(self._build_line, heads))
         self._drop_oldest()
         return lines
+
+    async def _fetch_stored(self, heads: Sequence[Head], *, is_all: bool = False) -> None:
+        """Take from the file what it has of sessions that this process does not know; with `is_all` these are all there are."""
+        names = {head.session for head in heads}
+        unknown = names - self._cached.keys()
+        if self._file is None or not unknown:
+            return
+        # On a thread: a file of many lines takes its time.
+        self._stored = await asyncio.to_thread(self._file.read, None if is_all else unknown)
+        if is_all:
+            self._gone = set(self._stored.keys() - names)
 
     async def search(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
@@ -288,6 +314,11 @@ class SessionList:
         await self._label_register.append(lambda book: [fact])
         return (await self.add_outcomes(lines))[0]
 
+    async def list_away(self) -> set[SessionId]:
+        """Return the sessions that were put away."""
+        book = await self._load_labels()
+        return {SessionId(name) for name, label in book.items() if label.is_away}
+
     async def list_relabelled(self) -> set[SessionId]:
         """Return the sessions whose labels were changed since the last such call, by whichever process."""
         before, self._known_labels = self._known_labels, dict(await self._load_labels())
@@ -312,24 +343,26 @@ class SessionList:
 
     def save(self) -> None:
         """Write what is new to the file; where that cannot be, the next process reads the sessions again."""
-        if self._path is None or not self._has_news:
+        if self._file is None or not (self._news or self._gone):
             return
-        # With those that this process did not look at: the newest are the last.
-        lines = dict(self._stored)
-        for cached in sorted(self._cached.values(), key=_get_last_time):
+        rows: dict[str, LineRow] = {}
+        for name in self._news & self._cached.keys():
+            cached = self._cached[name]
             if not _is_readable(cached):
                 continue
             version = _find_line_version(cached.line.protocol)
             if version is not None:
-                lines[cached.line.session] = [*_encode_line(cached), *version]
-        with suppress(OSError):
-            make_private_folder(self._path.parent)
-            write_private(self._path, _encode_file(lines), over=True)
-        self._has_news = False
+                at = to_microseconds(cached.line.last_at)
+                rows[name] = LineRow(at, [*_encode_line(cached), *version])
+        self._file.write(rows, self._gone, MAX_CACHED_BYTES)
+        self._news.clear()
+        self._gone.clear()
 
     def _take_stored(self, head: Head) -> _CachedLine | None:
-        fields = self._stored.pop(head.session, None)
-        if fields is None or fields[:2] != [head.first.hash.hex(), head.last.hash.hex()]:
+        fields = self._stored.get(head.session)
+        if fields is None or len(fields) not in (_LINE_LENGTH, _LINE_LENGTH + 1):
+            return None
+        if fields[:2] != [head.first.hash.hex(), head.last.hash.hex()]:
             return None
         values = dict(zip(_STORED_FIELDS, fields[2:_LINE_LENGTH], strict=True))
         for name, value in values.items():
@@ -351,19 +384,21 @@ class SessionList:
         self._forget(cached.line.session)
         self._cached[cached.line.session] = cached
         self._cached_bytes += cached.size
-        self._has_news |= is_new
+        if is_new:
+            self._news.add(cached.line.session)
         return cached
 
     def _forget(self, session: SessionId) -> None:
+        self._news.discard(session)
         cached = self._cached.pop(session, None)
         if cached is not None:
             self._cached_bytes -= cached.size
 
     def _forget_missing(self, sessions: Collection[SessionId]) -> None:
-        """Forget the lines of sessions that are no longer in the ledger, also those in the file."""
+        """Forget the lines of sessions that are no longer in the ledger."""
         for session in [name for name in self._cached if name not in sessions]:
             self._forget(session)
-        self._stored.clear()
+        self._stored = {}
 
     def _drop_oldest(self) -> None:
         """Stay within the bound by forgetting the sessions that were active longest ago.
@@ -566,20 +601,6 @@ def _encode_line(cached: _CachedLine) -> list[Any]:
     if cached.outcome is None:
         values["standing"] = ""
     return [cached.first.hex(), cached.last.hex(), *values.values()]
-
-
-def _encode_file(lines: dict[str, list[Any]]) -> str:
-    """The file of lines; the last ones, where all are more than it may hold."""
-    encoded: list[str] = []
-    left = MAX_CACHED_BYTES
-    for name, values in reversed(lines.items()):
-        line = f"{json.dumps(name)}: {json.dumps(values)}"
-        # All of it is ASCII.
-        left -= len(line) + 2
-        if left < 0:
-            break
-        encoded.append(line)
-    return f'{{"form": {json.dumps(FORM)}, "lines": {{{", ".join(reversed(encoded))}}}}}'
 
 
 def _add_label(line: SessionLine, label: "SessionLabel | None") -> SessionLine:

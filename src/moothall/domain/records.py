@@ -39,6 +39,13 @@ class StorageReport(NamedTuple):
     heads: dict[SessionId, tuple[int, bytes]]
 
 
+class NewestSessions(NamedTuple):
+    """Some of the sessions of a ledger, and how many it has in all."""
+
+    total: int
+    heads: list[Head]
+
+
 class WrittenSessions(NamedTuple):
     """The position of a ledger, and the sessions written to since an earlier one; None when the ledger cannot tell."""
 

@@ -5,8 +5,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
-from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
+from moothall.domain.ids import SessionId, is_register
+from moothall.domain.records import (
+    Head,
+    NewestSessions,
+    StorageReport,
+    StoredRecord,
+    WrittenSessions,
+)
 from moothall.errors import SeqConflict, SessionBusy
 from moothall.ledgers.append_checks import (
     ChangeWaiters,
@@ -61,6 +67,11 @@ class MemoryLedger:
             for session, records in sorted(self._records.items())
             if session.startswith(prefix) and session != HEADS
         ]
+
+    async def list_newest(self, count: int, after: int = 0) -> NewestSessions:
+        heads = [head for head in await self.heads() if not is_register(head.session)]
+        heads.sort(key=lambda head: (head.last.at, head.session), reverse=True)
+        return NewestSessions(len(heads), heads[after : after + count])
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         head = len(self._records.get(session, []))

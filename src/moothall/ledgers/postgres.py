@@ -12,7 +12,7 @@ import asyncpg
 
 from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.domain.records import Head, NewestSessions, StoredRecord, WrittenSessions
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moothall.ledgers.append_checks import (
@@ -218,10 +218,12 @@ class PostgresLedger(PostgresUpkeep):
 
     async def heads(self, prefix: str = "") -> list[Head]:
         rows = await self.fetch(QUERIES["read_heads"], prefix, HEADS)
-        return [
-            Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9]))
-            for row in map(tuple, rows)
-        ]
+        return list(map(_build_head, rows))
+
+    async def list_newest(self, count: int, after: int = 0) -> NewestSessions:
+        counted = await self.fetch(QUERIES["count_sessions"])
+        rows = await self.fetch(QUERIES["list_newest"], count, after)
+        return NewestSessions(counted[0][0], list(map(_build_head, rows)))
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         if self._poller is None or self._poller.done():
@@ -441,3 +443,9 @@ class PostgresLedger(PostgresUpkeep):
                 self._address, command_timeout=COMMAND_SECONDS, server_settings=self._settings
             )
         return self._pen
+
+
+def _build_head(row: Sequence[Any]) -> Head:
+    """Return the ends of a session from a row: its id, its first and its last record."""
+    columns = tuple(row)
+    return Head(SessionId(columns[0]), StoredRecord(*columns[1:5]), StoredRecord(*columns[5:9]))

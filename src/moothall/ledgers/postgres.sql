@@ -44,6 +44,20 @@ WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT $3
 -- name: read_end
 SELECT seq, at, hash FROM moot_entries JOIN moot_sessions ON session = number WHERE id = $1 ORDER BY seq DESC LIMIT 1
 
+-- name: count_sessions
+SELECT count(*) FROM moot_sessions s WHERE s.id NOT LIKE '\_%' AND EXISTS (SELECT FROM moot_entries WHERE session = s.number)
+
+-- name: list_newest
+SELECT n.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM (
+    SELECT s.number, s.id, e.seq FROM moot_sessions s
+    JOIN moot_entries e ON e.session = s.number AND e.seq = s.head
+    WHERE s.id NOT LIKE '\_%' ORDER BY e.at DESC, s.id DESC LIMIT $1 OFFSET $2
+) n
+JOIN moot_entries a ON a.session = n.number
+AND a.seq = (SELECT min(seq) FROM moot_entries WHERE session = n.number)
+JOIN moot_entries z ON z.session = n.number AND z.seq = n.seq
+ORDER BY z.at DESC, n.id DESC
+
 -- name: read_heads
 -- min(seq) and not 1: a session whose first record is missing is still listed.
 SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM moot_sessions s

@@ -21,12 +21,18 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.disk.private import hold_lock
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
+from moothall.domain.records import (
+    Head,
+    NewestSessions,
+    StorageReport,
+    StoredRecord,
+    WrittenSessions,
+)
 from moothall.errors import LedgerUnavailable, MootError
 from moothall.ledgers import append_checks, sqlite_file
 from moothall.ledgers.migrations import load_queries
@@ -251,11 +257,15 @@ class SqliteLedger:
         values = (prefix, prefix + "\U0010ffff", HEADS)
 
         def select(connection: sqlite3.Connection) -> list[Head]:
-            rows = connection.execute(QUERIES["read_heads"], values)
-            return [
-                Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9]))
-                for row in rows
-            ]
+            return list(map(_build_head, connection.execute(QUERIES["read_heads"], values)))
+
+        return await self._run_query(select)
+
+    async def list_newest(self, count: int, after: int = 0) -> NewestSessions:
+        def select(connection: sqlite3.Connection) -> NewestSessions:
+            (total,) = connection.execute(QUERIES["count_sessions"]).fetchone()
+            rows = connection.execute(QUERIES["list_newest"], (count, after)).fetchall()
+            return NewestSessions(total, list(map(_build_head, rows)))
 
         return await self._run_query(select)
 
@@ -502,6 +512,11 @@ def _insert_rows(
         while len(rows) - at >= most:
             connection.execute(statement, [*chain.from_iterable(rows[at : at + most])])
             at += most
+
+
+def _build_head(row: Sequence[Any]) -> Head:
+    """Return the ends of a session from a row: its id, its first and its last record."""
+    return Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9]))
 
 
 def _select_last_seqs(

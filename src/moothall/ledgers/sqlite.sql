@@ -37,3 +37,17 @@ SELECT max(seq) FROM entries WHERE session = (SELECT number FROM sessions WHERE 
 
 -- name: written
 SELECT DISTINCT id FROM entries JOIN sessions ON session = number WHERE entries.rowid > ? AND entries.rowid <= ?
+
+-- name: count_sessions
+SELECT count(*) FROM sessions s WHERE s.id NOT GLOB '_*' AND EXISTS (SELECT 1 FROM entries WHERE session = s.number)
+
+-- name: list_newest
+-- The bodies of those alone that are listed: the ends of the others are only compared.
+SELECT n.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM (
+    SELECT s.number, s.id, e.seq FROM sessions s
+    JOIN entries e ON e.session = s.number AND e.seq = (SELECT max(seq) FROM entries WHERE session = s.number)
+    WHERE s.id NOT GLOB '_*' ORDER BY e.at DESC, s.id DESC LIMIT ? OFFSET ?
+) n
+JOIN entries a ON a.session = n.number AND a.seq = (SELECT min(seq) FROM entries WHERE session = n.number)
+JOIN entries z ON z.session = n.number AND z.seq = n.seq
+ORDER BY z.at DESC, n.id DESC

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
+from moothall.domain.records import (
+    Head,
+    NewestSessions,
+    StorageReport,
+    StoredRecord,
+    WrittenSessions,
+)
 from moothall.errors import LedgerReadOnly, SessionBusy
 
 
@@ -29,6 +35,12 @@ class Ledger(Protocol):
         """Return the first and last record of every session whose id begins with `prefix`, ordered by id.
 
         The register of heads, which the ledger writes itself, is not listed. Neither is it in `list_written`.
+        """
+
+    async def list_newest(self, count: int, after: int = 0) -> NewestSessions:
+        """Return the sessions whose last record is the newest, the newest first, without the first `after` of them.
+
+        Registers are not listed. Of equally old ones the last by id comes first.
         """
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:

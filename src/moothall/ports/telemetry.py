@@ -1,7 +1,9 @@
 """The telemetry port: what a process counts of its work, and the spans of its traces. Neither ever holds what was said."""
 
+import asyncio
 from collections import Counter
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 from typing import Final, Protocol
 
@@ -76,3 +78,18 @@ class Telemetry:
 
     counts: Counts = field(default_factory=Counts)
     tracer: Tracer = field(default_factory=NoTracer)
+
+
+@contextmanager
+def name_work(name: str) -> Iterator[None]:
+    """Let the task that runs now have the name of the call that it serves, for as long as this holds."""
+    task = asyncio.current_task()
+    if task is None:
+        yield
+        return
+    before = task.get_name()
+    task.set_name(name)
+    try:
+        yield
+    finally:
+        task.set_name(before)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.domain.records import Head, NewestSessions, StoredRecord, WrittenSessions
 from moothall.ports.ledger import Ledger
 
 
@@ -28,6 +28,10 @@ class CountingLedger:
     async def heads(self, prefix: str = "") -> list[Head]:
         self.reads[f"heads {prefix}"] += 1
         return await self._inner.heads(prefix)
+
+    async def list_newest(self, count: int, after: int = 0) -> NewestSessions:
+        self.reads["newest"] += 1
+        return await self._inner.list_newest(count, after)
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         return await self._inner.wait_for_change(session, after)

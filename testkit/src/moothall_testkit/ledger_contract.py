@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.domain.records import Head, NewestSessions, StoredRecord, WrittenSessions
 from moothall.errors import SeqConflict, SessionBusy
 from moothall.ports.ledger import Ledger
 from moothall_testkit.ledger_scenes import (
@@ -251,6 +251,29 @@ class LedgerContract:
                 Head(ONE, one[0], one[0]),
                 Head(TWO, two[0], build_chain(TWO, 5)[4]),
             ]
+
+        self.run_with_ledger(body)
+
+    def test_the_newest_are_those_that_were_written_to_last(self) -> None:
+        """In pages, without registers; of equally old ones the last by id comes first."""
+
+        async def body(ledger: Ledger) -> None:
+            assert await ledger.list_newest(5) == NewestSessions(0, [])
+            for number in range(5):
+                name = SessionId(f"s{number}")
+                await ledger.append(name, build_chain(name, 2))
+            register = SessionId("_register")
+            await ledger.append(register, build_chain(register, 1))
+            longest = build_chain(ONE, 4)
+            await ledger.append(ONE, longest)
+            newest = await ledger.list_newest(3)
+            assert newest.total == 6
+            assert newest.heads[0] == Head(ONE, longest[0], longest[3])
+            listed = [head.session for head in newest.heads]
+            listed += [head.session for head in (await ledger.list_newest(3, after=3)).heads]
+            assert listed == [ONE, "s4", "s3", "s2", "s1", "s0"]
+            assert await ledger.list_newest(3, after=6) == NewestSessions(6, [])
+            assert await ledger.list_newest(0) == NewestSessions(6, [])
 
         self.run_with_ledger(body)
 

@@ -21,17 +21,19 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_pascal
 
-from moothall.app.loop_watch import name_work
 from moothall.domain.dictionaries import BoundedDict
 from moothall.domain.facts import TOKEN_ORIGIN
+from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import name_field, one_line
 from moothall.errors import LIST_SESSIONS, BadSetting, NotAllowed, UnknownSession
 from moothall.memory.tokens import AccessDenied, Identity, Token, TokenStore, find_code_id
+from moothall.ports.telemetry import name_work
 
 if TYPE_CHECKING:
     # For their names only: commands of the terminal load this module, and many need none of them.
     from moothall.app.deliberations import Deliberations, Progress
     from moothall.app.moot import Moot
+    from moothall.app.session_list import NewestLines
     from moothall.app.session_reader import FoldedSessions
     from moothall.ports.runner import Runner
 
@@ -428,17 +430,21 @@ _SESSION_NAMES: Final = ("session_id", "deliberation_id", "decision_id")
 """The parameters that name a session: a token for one session is refused wherever another one is named."""
 
 
+async def load_newest_sessions(call: Call, count: int, after: int = 0) -> "NewestLines":
+    """The sessions that the caller may see, the most recently active first; they cost what they are, not what there is."""
+    listed, session = call.moot.session_list, call.caller.session
+    if session:
+        return await listed.load_only(SessionId(session), count, after)
+    return await listed.load_newest(count, after)
+
+
 async def _list_known_sessions(call: Call) -> str:
     """The sessions that the caller may see, for one that may not have the command that lists them."""
-    lines = [
-        line for line in await call.moot.sessions() if call.caller.session in {"", line.session}
-    ]
-    if not lines:
+    visible = await load_newest_sessions(call, MAX_NAMED)
+    if not visible.lines:
         return "there are no sessions yet"
-    newest = [
-        f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MAX_NAMED:])
-    ]
-    older = len(lines) - len(newest)
+    newest = [f"{line.session} ({one_line(line.topic)[:40]})" for line in visible.lines]
+    older = visible.total - len(newest)
     more = f" and {older} older ones" if older else ""
     return f"the sessions are: {', '.join(newest)}{more}"
 

@@ -25,7 +25,7 @@ from moothall.surfaces.api.entries import (
     is_sealed,
 )
 from moothall.surfaces.api.memo_shape import MemoOut
-from moothall.surfaces.api.method import ApiModel, Call, Operations
+from moothall.surfaces.api.method import ApiModel, Call, Operations, load_newest_sessions
 from moothall.surfaces.api.page import export_text
 from moothall.surfaces.api.session_options import (
     Opening,
@@ -122,6 +122,11 @@ async def list_sessions(
     ] = 0,
 ) -> SessionsOut:
     """All sessions, the most recently active first."""
+    is_filtered = status != "all" or bool(protocol or tag or query.strip())
+    if not is_filtered:
+        newest = await load_newest_sessions(call, limit, after)
+        shown = await call.moot.session_list.add_outcomes(newest.lines)
+        return SessionsOut(sessions=shown, total=newest.total)
     # A token for one session finds nothing of another.
     lines = []
     for each in reversed(await call.moot.sessions()):

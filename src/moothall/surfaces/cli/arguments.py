@@ -20,6 +20,8 @@ SESSIONS: Final = frozenset({"session", "session_id", "sessions", "left", "right
 QUESTIONS: Final = frozenset({"topic", "task", "question"})
 """The arguments that are a text of the caller's."""
 MAX_NAMED: Final = 3
+MAX_COMPLETED: Final = 50
+"""So many sessions are offered to a shell that completes an id, the newest of them."""
 T = TypeVar("T")
 
 _WHOLE: Final = re.compile(r"think_\d{8}_\d{3,}")
@@ -66,19 +68,18 @@ class SessionName(click.ParamType[str]):
         # An id that Moot has drawn is whole: most calls read the ledger once.
         if _WHOLE.fullmatch(value):
             return str(value)
+        if value == LAST:
+            return self._find_last(value)
         if (lines := _read_ledger(lambda moot: moot.sessions())) is None:
             return str(value)
         names = [line.session for line in lines]
         if value in names:
             return str(value)
-        if value == LAST and not names:
-            self.fail('there is no session yet; hold one: moot run "Should we …?"')
-        fitting = [
+        meant = [
             name
             for name in names
             if value and (name.startswith(value) or name.endswith(f"_{value}"))
         ]
-        meant = names[-1:] if value == LAST else fitting
         if len(meant) > 1:
             shown = ", ".join(meant[-MAX_NAMED:])
             self.fail(
@@ -87,16 +88,26 @@ class SessionName(click.ParamType[str]):
         # What is unknown here may be in an archive, or decided by one agent alone: the command knows.
         return meant[0] if meant else str(value)
 
+    def _find_last(self, value: str) -> str:
+        newest = _read_ledger(lambda moot: moot.session_list.load_newest(1))
+        if newest is None:
+            return value
+        if not newest.lines:
+            self.fail('there is no session yet; hold one: moot run "Should we …?"')
+        return newest.lines[0].session
+
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
-        items = []
-        for line in reversed(_read_ledger(lambda moot: moot.sessions()) or []):
-            if line.session.startswith(incomplete):
-                items.append(CompletionItem(line.session, help=line.topic[:60]))
-        return items
+        if incomplete:
+            named = _read_ledger(lambda moot: moot.session_list.load_named(incomplete)) or []
+            lines = named[::-1][:MAX_COMPLETED]
+        else:
+            newest = _read_ledger(lambda moot: moot.session_list.load_newest(MAX_COMPLETED))
+            lines = newest.lines if newest else []
+        return [CompletionItem(line.session, help=line.topic[:60]) for line in lines]
 
 
 class QuestionText(click.ParamType[str]):
@@ -148,13 +159,13 @@ def _complete_seats(ctx: click.Context, incomplete: str) -> "list[CompletionItem
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _read_ledger(read: "Callable[[Moot], Awaitable[list[T]]]") -> "list[T] | None":
+def _read_ledger(read: "Callable[[Moot], Awaitable[T]]") -> "T | None":
     """Return what is read; None where the ledger cannot be read: the command itself will say why."""
     import asyncio
 
     from moothall.app.moot import Moot
 
-    async def load() -> "list[T]":
+    async def load() -> "T":
         async with Moot() as moot:
             return await read(moot)
 

@@ -88,6 +88,11 @@ async def list_sessions(
     archived = await moot.session_list.load_archived()
     if is_archived:
         return _describe_archived(archived)
+    is_filtered = bool(query or is_open or tag or is_away)
+    if not is_filtered and not archived:
+        page = await _load_page(moot, limit)
+        if page is not None:
+            return page
     if query:
         sessions = await moot.session_list.search(query)
     else:
@@ -109,7 +114,6 @@ async def list_sessions(
         # What is searched for is shown wherever it is.
         wanted = [line for line in wanted if line not in away]
         notes.append(Note(f"put away: {len(away)} more; moot list --away"))
-    is_filtered = bool(query or is_open or tag or is_away)
     if archived and not is_filtered:
         notes.append(Note(f"archived: {len(archived)} more; moot list --archived says where"))
     shown = _choose_shown(wanted, limit)
@@ -117,6 +121,25 @@ async def list_sessions(
     return CommandResult(
         json={"sessions": lines, "total": total},
         lines=_describe_sessions(lines, notes, is_filtered, left_out=len(wanted) - len(shown)),
+    )
+
+
+async def _load_page(moot: Moot, limit: int | None) -> CommandResult | None:
+    """The newest sessions without those that were put away, read alone; None where all are shown."""
+    count = limit
+    if limit is None and output.has_reader():
+        count = SHOWN
+    if not count:
+        return None
+    away = await moot.session_list.list_away()
+    page = await moot.session_list.load_newest(count + len(away))
+    listed = [line for line in page.lines if line.session not in away]
+    lines = await moot.session_list.add_outcomes(listed[:count])
+    notes = [Note(f"put away: {len(away)} more; moot list --away")] if away else []
+    left_out = page.total - len(away) - len(lines)
+    return CommandResult(
+        json={"sessions": lines, "total": page.total},
+        lines=_describe_sessions(lines, notes, is_filtered=False, left_out=left_out),
     )
 
 

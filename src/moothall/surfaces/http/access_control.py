@@ -14,13 +14,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from moothall.app.loop_watch import name_work
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import dump_json, split_address
 from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, Identity, TokenStore
 from moothall.participants.a2a import CARD_PATH
 from moothall.participants.hosts import is_loopback
+from moothall.ports.telemetry import name_work
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, RateLimiter
 from moothall.surfaces.http.browser_grants import (

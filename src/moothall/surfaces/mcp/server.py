@@ -30,7 +30,13 @@ from moothall.domain.safe_text import dump_json, fix_surrogates, one_line
 from moothall.errors import BadSetting, MootError, SessionClosed
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
 from moothall.surfaces.api.errors import explain_to_client
-from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
+from moothall.surfaces.api.method import (
+    TRACE_HEADER,
+    Call,
+    Caller,
+    ServerContext,
+    load_newest_sessions,
+)
 from moothall.surfaces.api.methods import TABLE, TOOLS
 from moothall.surfaces.api.page import HTML, export_text
 from moothall.surfaces.api.toolsets import (
@@ -265,12 +271,12 @@ class McpServer:
         call, typed = await self._build_call(ctx), params.argument.value
         values: list[str] = []
         if params.argument.name == "session":
-            known = [
+            named = await call.moot.session_list.load_named(typed)
+            values = [
                 line.session
-                for line in await call.moot.sessions()
+                for line in reversed(named)
                 if call.caller.session in {"", line.session}
             ]
-            values = [session for session in reversed(known) if session.startswith(typed)]
         elif (
             params.argument.name == "seat"
             and params.context is not None
@@ -291,16 +297,14 @@ class McpServer:
 
     async def _list_resources(self, ctx: Ctx, params: PageParams) -> types.ListResourcesResult:
         call = await self._build_call(ctx)
-        lines = [
-            line for line in await call.moot.sessions() if call.caller.session in {"", line.session}
-        ]
+        newest = await load_newest_sessions(call, MAX_LISTED)
         resources = []
         if client_supports_apps(ctx):
             app = types.Resource(
                 name="session", title="The page of a session", uri=APP, mime_type=APP_MIME_TYPE
             )
             resources.append(app)
-        for line in await call.moot.session_list.add_outcomes(lines[-MAX_LISTED:]):
+        for line in await call.moot.session_list.add_outcomes(newest.lines[::-1]):
             resources.append(
                 types.Resource(
                     name=_name_resource(line),
