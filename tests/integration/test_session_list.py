@@ -20,6 +20,7 @@ from moothall.errors import BadSetting, UnknownSession
 from moothall.ledgers import line_file
 from moothall.ledgers.line_file import LineFile, LineRow
 from moothall.ledgers.memory import MemoryLedger
+from moothall.memory.search import Document, SearchIndex
 from moothall.plugins import Brief
 
 
@@ -413,3 +414,32 @@ def test_others_have_their_turn_while_many_sessions_are_read(tmp_path: Path) -> 
 
     asyncio.run(work())
     assert len(turns) >= 10
+
+
+def test_a_second_search_indexes_what_is_new_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """N-9: a search while one types costs the search; sessions that were opened meanwhile are among its hits."""
+    added: list[str] = []
+    add = SearchIndex.add_document
+
+    def count_document(index: SearchIndex, document: Document) -> None:
+        added.append(document.topic)
+        add(index, document)
+
+    monkeypatch.setattr(SearchIndex, "add_document", count_document)
+
+    async def work() -> None:
+        async with Moot(environ=build_environ(tmp_path)) as moot:
+            await open_many(moot, 20)
+            hits = await moot.session_list.search("Which of 7?")
+            assert hits[0].topic == "Which of 7?"
+            assert len(added) == 20
+            await moot.open("Which of 700?", seats={"a": "mailbox", "b": "mailbox"}, session="new")
+            hits, _ = await asyncio.gather(
+                moot.session_list.search("Which of 700?"), moot.session_list.search("700")
+            )
+            assert hits[0].session == "new"
+            assert added[20:] == ["Which of 700?"]
+
+    asyncio.run(work())

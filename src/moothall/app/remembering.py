@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from moothall.app.environment import VECTORS, resolve_search_file
 from moothall.app.resources import Resources
 from moothall.app.session_list import SessionList
 from moothall.domain.facts import SessionCancelled, SessionImported
@@ -127,7 +128,7 @@ class Remembering:
 
     async def search_threads(self, query: str) -> "list[ThreadView]":
         """Return the threads whose title or questions fit a query, the best first."""
-        from moothall.app.session_list import search_topics
+        from moothall.app.topic_index import TopicIndex
 
         views = {view.thread: view for view in await (await self.recall()).threads()}
         texts = {
@@ -137,4 +138,6 @@ class Remembering:
             )
             for name, view in views.items()
         }
-        return [views[name] for name in await search_topics(self._resources.environ, query, texts)]
+        # Made anew: threads are few, and their questions change.
+        index = TopicIndex(resolve_search_file(self._resources.environ, VECTORS))
+        return [views[name] for name in await index.rank(query, texts)]

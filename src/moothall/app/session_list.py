@@ -31,39 +31,15 @@ from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import LABELS, Head
 from moothall.domain.roster import StandIn
 from moothall.domain.safe_text import encode_fields
-from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 from moothall.ledgers.line_file import LineFile, LineRow
 
 if TYPE_CHECKING:
+    from moothall.app.topic_index import TopicIndex
     from moothall.memory.facts import DecisionRecorded
     from moothall.memory.register import ArchivedSession, LabelBook, Register, SessionLabel
     from moothall.memory.remembered_decision import RememberedDecision
     from moothall.reports.memo_summary import MemoSummary
-
-
-async def search_topics(
-    environ: Mapping[str, str], query: str, texts: Mapping[str, tuple[str, str]]
-) -> list[str]:
-    """Return the names whose topic and text fit a query, the best first."""
-    # Imported here: a list that nobody searches starts without it.
-    from moothall.memory.decision_search import MAX_ENCODED
-    from moothall.memory.search import Document, SearchIndex, strip_question
-    from moothall.participants.semantic_similarity import build_meaning_index
-
-    index, meaning = SearchIndex(), build_meaning_index(resolve_search_file(environ, VECTORS))
-    for topic, text in texts.values():
-        index.add_document(Document(topic=topic, text=text))
-    # Without the extra for search by meaning, words alone decide.
-    likeness: Sequence[float] = ()
-    if meaning is not None and texts:
-        meaning.add_texts([strip_question(topic) for topic, _ in texts.values()])
-        likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MAX_ENCODED)
-    names, ranking = (
-        list(texts),
-        index.rank_by_query(validate_topic(query), len(texts), lambda _: True, likeness),
-    )
-    return [names[number] for number, _ in ranking.ranked]
 
 
 Unreadable = Literal["damaged", "newer", "not_installed"]
@@ -256,8 +232,15 @@ class SessionList:
             if line.topic:
                 lines[line.session] = line
                 texts[line.session] = (line.topic, "")
-        names = await search_topics(self._resources.environ, query, texts)
+        names = await self._topic_index.rank(query, texts)
         return [lines[SessionId(name)] for name in names]
+
+    @cached_property
+    def _topic_index(self) -> "TopicIndex":
+        # Imported here: a list that nobody searches starts without it.
+        from moothall.app.topic_index import TopicIndex
+
+        return TopicIndex(resolve_search_file(self._resources.environ, VECTORS))
 
     async def load_archived(self) -> "dict[SessionId, ArchivedSession]":
         """Return the sessions that went into archives, and where each is."""
