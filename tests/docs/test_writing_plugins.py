@@ -146,7 +146,7 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     page = machine.run("export", "d1", "html")
     assert '<p class="heading">Not a heading &lt;b&gt;</p>' in page
     assert "d1\tdelphi (script)\tdecided\t" in (listed := machine.run("list"))
-    assert listed.endswith("\tHow many tuners?\tfair\t207.5\n")
+    assert listed.endswith("\tHow many tuners?\t2 of 3\t207.5.\n")
     assert "no model called" in machine.run("replay", "d1")
     machine.run("verify", "d1")
     assert "How many tuners?" in machine.run("decisions", "search", "tuners")

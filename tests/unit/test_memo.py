@@ -865,6 +865,19 @@ def test_a_tie_says_what_broke_it() -> None:
     assert join_badge(summary.badge, summary.reservation) == memo.full_badge
 
 
+def test_a_protocol_that_does_not_say_how_gets_what_its_decision_has() -> None:
+    """T-1: nobody is said to have decided alone where no author is named."""
+    some = decide(None, None, None, None, asked=NAMES[:3], voters=2, support=None)
+    assert build_memo(some, "en").result.text == "Decided, 2 of 3 took part: Keep it."
+    assert summarize_decision(some).badge == "2 of 3"
+    assert build_memo(replace(some, voters=3), "zh").badge == "3 人一致"
+    bare = replace(some, voters=0)
+    assert build_memo(bare, "en").result.text == "Decided: Keep it."
+    assert summarize_decision(bare).badge == "done"
+    authored = replace(bare, author=ADA, backers=3)
+    assert build_memo(authored, "en").result.text == "Ada wrote, 3 stand behind it: Keep it."
+
+
 def test_a_list_says_why_nothing_was_decided_and_never_that_the_text_stands_below() -> None:
     """T-1, T-2, M-9: a list has nothing below its line."""
     undecided = fail(Undecided(reason="no_side"), None, None)

@@ -114,7 +114,7 @@ def _describe_decided(decision: Decision, texts: MemoText) -> tuple[str, str]:
         case ByAuthor() as author:
             return _describe_author(author, texts)
         case None:
-            return _describe_author(ByAuthor(author=decision.author), texts)
+            return _describe_bare(decision, texts)
         case ByAnswer() | BySteps() | ByReview() | Undecided():
             raise AssertionError("these have a result of their own")
         case _:
@@ -294,6 +294,21 @@ def _describe_author(author: ByAuthor, texts: MemoText) -> tuple[str, str]:
         text = texts.how["author_backed"].format(name=name, count=author.backers)
         return text, format_alone(name, texts)
     return texts.how["author_alone"].format(name=name), format_alone(name, texts)
+
+
+def _describe_bare(decision: Decision, texts: MemoText) -> tuple[str, str]:
+    """Describe the result of a protocol that does not say how it came about, by what the decision has of that."""
+    if decision.author is not None:
+        author = ByAuthor(author=decision.author, backers=decision.backers)
+        return _describe_author(author, texts)
+    backers = decision.voters or decision.backers
+    asked = len(decision.asked)
+    if not 0 < backers <= asked:
+        return texts.how["bare"], texts.badges["done"]
+    badge = texts.badges["some"].format(count=backers, of=asked)
+    if backers == asked:
+        badge = texts.badges["all_of"].format(count=asked)
+    return texts.how["bare_backed"].format(count=backers, asked=asked), badge
 
 
 def _describe_answer(decision: Decision, answer: ByAnswer, texts: MemoText) -> Outcome:
