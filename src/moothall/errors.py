@@ -4,6 +4,7 @@ MootError
 ├── CallerError              the caller's mistake: the message says what was wrong, then the remedy
 │   ├── BadName              a seat, session or file name that is not allowed
 │   ├── BadRoster            seats that cannot take part in one session
+│   │   └── NoModel          nothing is set up that could fill them
 │   ├── BadPanel             a panel file that is not valid
 │   ├── BadScript            a script file that is not valid
 │   ├── BadSetting           a setting outside its range
@@ -87,6 +88,10 @@ class BadName(CallerError): ...
 
 
 class BadRoster(CallerError): ...
+
+
+class NoModel(BadRoster):
+    """Seats without a platform, where nothing is set up that could fill them."""
 
 
 class BadPanel(CallerError): ...

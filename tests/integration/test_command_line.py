@@ -490,7 +490,7 @@ def test_a_file_that_is_named_says_the_form(home: Path) -> None:
     assert call("export", "last", "-o", str(home / "meeting.html")).exit_code == 0
     assert (home / "meeting.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
     refused = call("export", "one", "-o", str(home / "meeting.pdf"))
-    assert (refused.exit_code, "minutes, html or jsonl" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "minutes, html, docx or jsonl" in refused.stderr) == (2, True)
     assert not (home / "meeting.pdf").exists()
 
 

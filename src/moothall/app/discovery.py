@@ -15,7 +15,7 @@ from moothall.app.seats import Seating
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, split_address
-from moothall.errors import BadRoster, ProviderRefused, UnknownPlatform
+from moothall.errors import BadRoster, NoModel, ProviderRefused, UnknownPlatform
 from moothall.locale.catalogues import DISCOVERY
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.model import Obstacle
@@ -188,7 +188,7 @@ def _explain_obstacle(
 def _build_refusal(left_out: Sequence[str], language: Language) -> BadRoster | ProviderRefused:
     words = DISCOVERY[language]
     if not left_out:
-        return BadRoster("\n".join((words.no_model, words.ways)), command=f"\n{words.doctor}")
+        return NoModel("\n".join((words.no_model, words.ways)), command=f"\n{words.doctor}")
     lines = (words.none_usable, *left_out, words.ways)
     return ProviderRefused("\n".join(lines), command=f"\n{words.doctor}")
 

@@ -20,7 +20,9 @@ from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ports.ledger import Ledger
 
+_KEYS: Final = "keys.toml"
 OWN_NAMES: Final = (
+    _KEYS,
     "ledger.db",
     "owner.key",
     "server.toml",
@@ -53,6 +55,16 @@ def resolve_home(environ: Mapping[str, str]) -> Path:
     """Return the folder that Moot owns."""
     home = environ.get("MOOT_HOME") or read_settings(environ).get("home") or Path.home() / ".moot"
     return Path(home).expanduser().absolute()
+
+
+def resolve_keys_file(environ: Mapping[str, str]) -> Path:
+    """Return the file with the keys of providers that were entered."""
+    return resolve_home(environ) / _KEYS
+
+
+def has_keys(environ: Mapping[str, str]) -> bool:
+    """Whether keys of providers were entered."""
+    return resolve_keys_file(environ).exists()
 
 
 def save_server_url(environ: Mapping[str, str], url: str) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from moothall.app import environment
+from moothall.app.environment import has_keys
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.errors import BadSetting, LedgerDamaged, NotStarted
 from moothall.ports.ledger import Ledger, is_claimed
@@ -69,6 +70,11 @@ class Resources:
         self._given = given
         environ = given.get("environ")
         self.environ = dict(os.environ if environ is None else environ)
+        if environ is None and has_keys(self.environ):
+            # Imported here: most have none stored.
+            from moothall.app.provider_keys import add_stored_keys
+
+            add_stored_keys(self.environ)
         self.clock = SystemClock()
         self.telemetry = given.get("telemetry") or Telemetry()
         self._ledger = given.get("ledger")

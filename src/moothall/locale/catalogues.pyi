@@ -438,6 +438,8 @@ class DiscoveryText(Texts):
     models: str
     sits: str
     embedded: str
+    offer: str
+    stored: str
 
 DISCOVERY: Catalogue[DiscoveryText]
 

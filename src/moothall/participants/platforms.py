@@ -124,6 +124,14 @@ def parse_platform(text: str, others: Sequence[str] = ()) -> Platform:
     return platform
 
 
+def list_keyed_providers() -> list[str]:
+    """Return the providers that need a key, each once, those with a cheap model first."""
+    named: dict[str, str] = {}
+    for name, provider in _PROVIDERS.items():
+        named.setdefault(provider.title, name)
+    return list(named.values())
+
+
 def list_providers() -> list[str]:
     """Return the names that may precede `:MODEL`."""
     return [*_PROVIDERS, *_LOCAL]
@@ -133,6 +141,12 @@ def find_key_variable(provider: str) -> str | None:
     """Return the environment variable that holds a provider's key; None if none is needed."""
     known = _PROVIDERS.get(_ALIASES.get(provider, provider))
     return None if known is None else known.keys[0]
+
+
+def list_variables_of(provider: str) -> Sequence[str]:
+    """Return the variables that may hold the key of a provider, in the order in which they are read."""
+    known = _PROVIDERS.get(_ALIASES.get(provider, provider))
+    return () if known is None else known.keys
 
 
 def find_key(platform: Platform, environ: Mapping[str, str]) -> ProviderKey:

@@ -27,6 +27,7 @@ gc.set_threshold(10_000, 20, 50)
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "config": ("config",),
     "connect": ("connect",),
+    "keys": ("keys",),
     "invite": ("invite", "join", "key", "log"),
     "listing": ("list", "label"),
     "mcp": ("mcp", "acp"),
@@ -72,7 +73,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Look back": ("label", "replay", "verify", "fork", "diff", "import"),
     "Remember": ("obligations", "trust", "reliability", "breakers"),
     "Serve": ("worker", "ready", "mcp", "acp", "access", "ledger"),
-    "Extend": ("config", "setup", "connect", "panel"),
+    "Extend": ("config", "keys", "setup", "connect", "panel"),
 }
 """The other commands by what one wants to do; those of features follow. A test refuses a command that is in none."""
 NESTED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {

@@ -32,7 +32,7 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EntryAdded
-from moothall.errors import BadSetting, ProviderRefused
+from moothall.errors import BadSetting, NoModel, ProviderRefused
 from moothall.locale.catalogues import DISCOVERY, FRAMING, SESSION_COMMAND, SHARED_REPORT
 from moothall.participants.kinds import ADDRESS, MODEL, SeatRequest
 from moothall.participants.platforms import describe_model
@@ -300,7 +300,7 @@ def open_and_hold(
         async with terminal.open_moot() as moot:
             if hold.dry_run:
                 return await _print_plan(moot, topic, options, describe, hold)
-            planned = await moot.plan_session(topic, **options)
+            planned = await plan_with_key(moot, topic, options, may_ask=is_talking)
             check_gate_seats(hold.required, planned.opened.seats, REQUIRE)
             if not hold.quiet:
                 print_left_out(planned)
@@ -321,6 +321,26 @@ def open_and_hold(
             return code
 
     raise SystemExit(output.run(work, as_json=hold.as_json, stopped=terminal.describe_stop))
+
+
+async def plan_with_key(
+    moot: Moot, topic: str, options: Options, *, may_ask: bool
+) -> PlannedSession:
+    """Plan a session; where no model is set up, a person at a terminal is asked for a key, once."""
+    try:
+        return await moot.plan_session(topic, **options)
+    except NoModel as error:
+        if not (may_ask and sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        output.print_note(str(error))
+        # Imported here: few need it, and once.
+        from moothall.app.provider_keys import add_stored_keys
+        from moothall.surfaces.cli.keys import offer_key
+
+        if not await run_on_own_thread(offer_key):
+            raise SystemExit(output.USAGE) from None
+    add_stored_keys(moot.environ)
+    return await moot.plan_session(topic, **options)
 
 
 def _print_description(
