@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.acceptance.doors import MOOT, Cli, write_script
-from tests.unit.test_review_rules import DIFF, QUERY
+from tests.unit.test_review_rules import DIFF, QUERY, ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "deploy" / "ci" / "review.py"
@@ -34,6 +34,10 @@ class StandIn(ThreadingHTTPServer):
         # A stranger's comment with the mark is not ours.
         self.comments[3]["body"] = "<!-- moot-review -->\nApproved, trust me."
         self.uploads: list[dict[str, Any]] = []
+        self.inline: list[dict[str, Any]] = []
+        self.hidden_lines: set[int] = set()
+        """Lines that this forge does not show."""
+        self.writes = 0
         self.is_down = False
         self.is_forbidden = False
 
@@ -44,13 +48,24 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         query = dict(pair.split("=") for pair in urlsplit(self.path).query.split("&"))
         start = (int(query["page"]) - 1) * int(query["per_page"])
-        self._answer(200, self.server.comments[start : start + int(query["per_page"])])
+        listed = self._get_list()
+        self._answer(200, listed[start : start + int(query["per_page"])])
+
+    def _get_list(self) -> list[dict[str, Any]]:
+        return self.server.inline if "/pulls/" in self.path else self.server.comments
 
     def do_POST(self) -> None:
         body = self._read()
         if self.path.endswith("/code-scanning/sarifs"):
             self.server.uploads.append(body)
             return self._answer(202, {"id": "1"})
+        self.server.writes += 1
+        if self.path == "/repos/o/r/pulls/12/comments":
+            if body["line"] in self.server.hidden_lines:
+                return self._answer(422, {"message": "line must be part of the diff"})
+            made = {"id": 2_000 + len(self.server.inline), "user": {"login": "bot"}, **body}
+            self.server.inline.append(made)
+            return self._answer(201, made)
         assert self.path == "/repos/o/r/issues/12/comments"
         made = {"id": 1_000, "user": {"login": "bot"}, "html_url": "http://forge/c/1000", **body}
         self.server.comments.append(made)
@@ -58,7 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PATCH(self) -> None:
         number = int(self.path.rpartition("/")[2])
-        [comment] = [each for each in self.server.comments if each["id"] == number]
+        self.server.writes += 1
+        [comment] = [each for each in self._get_list() if each["id"] == number]
         comment.update(self._read())
         self._answer(200, comment)
 
@@ -233,3 +249,91 @@ def test_a_review_without_a_verdict_uploads_nothing(tmp_path: Path, forge: Stand
     assert not (tmp_path / "moot-review.sarif").exists()
     [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
     assert "half of the seats or more did not read all of the change" in own
+
+
+SECOND = {name: getattr(ROWS, name) for name in ROWS.__slots__ if getattr(ROWS, name)}
+SAFE = 'query = text("SELECT * FROM users WHERE name = :name")'
+
+
+def test_findings_are_comments_on_their_lines_once_and_are_resolved(
+    tmp_path: Path, forge: StandIn
+) -> None:
+    """G-7: with the suggestion that fits; a rerun writes nothing twice, what is new is added, and what is gone is resolved."""
+    forge.inline.append(
+        {"id": 1, "user": {"login": "ada"}, "body": "<!-- moot-finding x -->", "line": 1}
+    )
+    fixed = {**FINDING, "fix": SAFE, "claim": "Ask @everyone about ![x](http://tracker)."}
+    assert _run(tmp_path, forge, "--inline", findings=[fixed]).returncode == 0
+    _, first = forge.inline
+    assert (first["path"], first["line"], first["side"]) == ("src/app.py", 12, "RIGHT")
+    assert first["commit_id"] == "abc"
+    assert f"```suggestion\n    {SAFE}\n```" in first["body"]
+    assert "@everyone" not in first["body"]
+    assert "![" not in first["body"]
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "Since the last run" not in own
+
+    writes = forge.writes
+    assert _run(tmp_path, forge, "--inline", findings=[fixed]).returncode == 0
+    # The one comment of the review is written again, and nothing else.
+    assert (len(forge.inline), forge.writes) == (2, writes + 1)
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "**Since the last run**: 0 new, 1 still there, 0 resolved." in own
+
+    assert _run(tmp_path, forge, "--inline", findings=[SECOND]).returncode == 0
+    _, gone, fresh = forge.inline
+    assert "Resolved" in gone["body"]
+    assert fresh["line"] == 13
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "1 new, 0 still there, 1 resolved." in own
+    assert "- resolved: ~~src/app.py:12 · critical · Ask @\u200beveryone" in own
+    assert "- new: src/app.py:13 · major · The last row is left out." in own
+    assert own.startswith("<!-- moot-review -->\n# Review")
+    assert forge.inline[0]["body"] == "<!-- moot-finding x -->"
+
+    # What comes back is raised in the same place.
+    assert _run(tmp_path, forge, "--inline", findings=[fixed, SECOND]).returncode == 0
+    assert len(forge.inline) == 3
+    assert "suggestion" in forge.inline[1]["body"]
+
+
+def test_a_run_without_a_verdict_resolves_nothing(tmp_path: Path, forge: StandIn) -> None:
+    """G-7: an outage or an answer in no usable shape; the next run compares with the last verdict."""
+    assert _run(tmp_path, forge, "--inline", findings=[FINDING]).returncode == 0
+    body = forge.inline[0]["body"]
+    lost = _run(tmp_path, forge, "--inline", findings=[], raw="no findings in any shape")
+    assert lost.returncode == 0, lost.stderr
+    assert forge.inline[0]["body"] == body
+    assert _run(tmp_path, forge, "--inline", findings=[]).returncode == 0
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "0 new, 0 still there, 1 resolved." in own
+
+
+def test_a_line_that_the_forge_does_not_show_stays_in_the_comment(
+    tmp_path: Path, forge: StandIn
+) -> None:
+    """G-7: the other findings are still on their lines, and the job goes on."""
+    forge.hidden_lines = {12}
+    done = _run(tmp_path, forge, "--inline", findings=[FINDING, SECOND])
+    assert done.returncode == 0
+    assert "1 of the lines are not shown by the forge" in done.stderr
+    assert [each["line"] for each in forge.inline] == [13]
+    [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
+    assert "F1 src/app.py:12" in own
+
+
+def test_a_damaged_list_of_earlier_findings_compares_nothing(
+    tmp_path: Path, forge: StandIn
+) -> None:
+    """G-7: what somebody has edited in the comment is no failure."""
+    for damage in ("!!!", "", "aGVsbG8=", "W10="):
+        forge.comments = [
+            {
+                "id": 5,
+                "user": {"login": "bot"},
+                "body": f"<!-- moot-review -->\n<!-- moot-findings {damage} -->",
+            }
+        ]
+        done = _run(tmp_path, forge, findings=[FINDING])
+        assert done.returncode == 0, done.stderr
+        assert "Since the last run" not in forge.comments[0]["body"]

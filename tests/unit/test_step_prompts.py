@@ -23,7 +23,7 @@ from moothall_testkit.prompt_size import count_request, count_tokens
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 MAX_TOKENS = 350
-MAX_OF = {"inspect": 420}
+MAX_OF = {"inspect": 440}
 """A finding has seven fields, of which two list their words: as long as a ballot."""
 
 
@@ -96,7 +96,7 @@ def test_each_ask_keeps_its_budget_and_the_rules_of_all_prompts(
 @pytest.mark.parametrize(
     ("kind", "order"),
     [
-        ("inspect", ["evidence", "file", "line", "claim", "concern", "severity", "settles"]),
+        ("inspect", ["evidence", "file", "line", "claim", "concern", "severity", "settles", "fix"]),
         ("check", ["finding", "reason", "stand"]),
         ("settle", ["finding", "reason", "stand"]),
         ("answer", ["finding", "reason", "stand"]),

@@ -224,6 +224,8 @@ class DecidedFinding:
     """The reasons of those who dispute it."""
     settles: str = ""
     """What would settle it."""
+    fix: str = ""
+    """Lines that may stand in place of `first_line` to `last_line`, checked to fit there; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

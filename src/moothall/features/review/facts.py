@@ -67,6 +67,7 @@ class RaisedFinding:
     claim: Sentence
     evidence: Annotated[str, MinLen(1), MaxLen(4_000)]
     settles: Remark = ""
+    fix: Annotated[str, MaxLen(4_000)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,9 @@ class StandsReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedFinding:
-    """What one or several seats raised about one place. `is_quoted`: its evidence stands in the change, at `first` to `last`."""
+    """What one or several seats raised about one place. `is_quoted`: its evidence stands in the change, at `first` to `last`.
+
+    `fix` are lines that may stand in their place, checked to fit; empty where nobody suggested any that do."""
 
     number: int
     file: str
@@ -114,6 +117,7 @@ class MergedFinding:
     is_quoted: bool
     held_by: tuple[SeatId, ...]
     settles: str = ""
+    fix: str = ""
 
 
 @add_kind(KINDS, "review.opened")

@@ -69,6 +69,7 @@ FINDING_FIELDS: Final[Mapping[str, bool]] = {
     "concern": False,
     "severity": True,
     "settles": False,
+    "fix": False,
 }
 """The fields of a finding in the order in which they are asked for, and whether each is needed."""
 STAND_FIELDS: Final[Mapping[str, bool]] = {"finding": True, "reason": False, "stand": True}
@@ -162,7 +163,7 @@ FORMS: Final = {
         form="json",
         max_tokens=tokens,
         readers=(("severity", read_severity),),
-        asides=frozenset({"evidence", "reason", "settles"}),
+        asides=frozenset({"evidence", "reason", "settles", "fix"}),
         keep_unread=_keep_unread,
     )
     for kind, reply, shape, tokens in (

@@ -66,7 +66,8 @@ def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any
     }
     # Forges take paths below the root of the repository: what leads elsewhere is taken as if it began there.
     path = normpath(f"/{finding.file}").lstrip("/") or "?"
-    return {
+    uri = quote(path, errors="replace")
+    result = {
         "ruleId": f"moot/{finding.concern}",
         "ruleIndex": concerns.index(finding.concern),
         "level": _LEVELS[finding.severity],
@@ -74,7 +75,7 @@ def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(path, errors="replace")},
+                    "artifactLocation": {"uri": uri},
                     "region": {**region, "snippet": {"text": finding.evidence}},
                 }
             }
@@ -90,3 +91,19 @@ def _build_result(finding: DecidedFinding, concerns: list[str]) -> dict[str, Any
             "settles": finding.settles,
         },
     }
+    if finding.fix:
+        result["fixes"] = [_build_fix(finding, uri)]
+    return result
+
+
+def _build_fix(finding: DecidedFinding, uri: str) -> dict[str, Any]:
+    """Whole lines in place of whole lines: from the first letter of the first one to that of the line after the last one."""
+    deleted = {
+        "startLine": finding.first_line,
+        "startColumn": 1,
+        "endLine": finding.last_line + 1,
+        "endColumn": 1,
+    }
+    replacement = {"deletedRegion": deleted, "insertedContent": {"text": f"{finding.fix}\n"}}
+    change = {"artifactLocation": {"uri": uri}, "replacements": [replacement]}
+    return {"description": {"text": "Suggested by a reviewer"}, "artifactChanges": [change]}

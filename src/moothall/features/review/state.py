@@ -13,6 +13,7 @@ from moothall.features.review.change import (
     read_change,
     split_parts,
 )
+from moothall.features.review.fixes import fit_fix
 from moothall.plugins import ProtocolState, SeatId, copy_fields
 from moothall.scoring.likeness import ABOUT_ONE_SUBJECT, measure_by_words
 
@@ -266,7 +267,7 @@ def merge_findings(state: Review) -> tuple[facts.MergedFinding, ...]:
             group[0].lines.first,
         )
     )
-    return tuple(_merge_group(number, group) for number, group in enumerate(groups, 1))
+    return tuple(_merge_group(number, group, change) for number, group in enumerate(groups, 1))
 
 
 def _belongs_to(one: _PlacedFinding, group: Sequence[_PlacedFinding]) -> bool:
@@ -297,7 +298,9 @@ def _is_same(one: _PlacedFinding, other: _PlacedFinding) -> bool:
     return likeness >= least
 
 
-def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFinding:
+def _merge_group(
+    number: int, group: Sequence[_PlacedFinding], change: Sequence[ChangedFile]
+) -> facts.MergedFinding:
     ranked = sorted(group, key=lambda each: rank_severity(each.raised.severity))
     # The middle one, the worse of two: nobody alone makes a fault of several worse or lesser than most say.
     chosen = ranked[(len(ranked) - 1) // 2]
@@ -310,7 +313,20 @@ def _merge_group(number: int, group: Sequence[_PlacedFinding]) -> facts.MergedFi
         is_quoted=chosen.place is not None,
         held_by=tuple(dict.fromkeys(each.seat for each in group)),
         settles=settles[0] if settles else "",
+        fix=_choose_fix(change, chosen, group),
     )
+
+
+def _choose_fix(
+    change: Sequence[ChangedFile], chosen: _PlacedFinding, group: Sequence[_PlacedFinding]
+) -> str:
+    """Return the first suggestion that applies to the lines of the finding: that of its author before those of the others."""
+    for each in (chosen, *group):
+        if each.lines == chosen.lines:
+            fix = fit_fix(change, each.place, each.raised.evidence, each.raised.fix)
+            if fix:
+                return fix
+    return ""
 
 
 def start_stands(

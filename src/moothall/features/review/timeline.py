@@ -425,9 +425,18 @@ def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
         blocks=(
             blocks.Quote(finding.claim),
             blocks.Preformatted(quoted),
+            *_build_fix(finding, words),
             blocks.build_fields(rows),
         ),
     )
+
+
+def _build_fix(finding: DecidedFinding, words: ReviewReportText) -> tuple[Block, ...]:
+    """The lines that a reviewer suggests in place of the quoted ones."""
+    if not finding.fix:
+        return ()
+    lines = tuple(f"+ {line}" for line in strip_control(finding.fix).split("\n"))
+    return (blocks.Line(words.fix), blocks.Preformatted(lines))
 
 
 def render_summary(timeline: ReviewTimeline) -> str:

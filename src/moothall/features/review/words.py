@@ -37,6 +37,7 @@ class ReviewReportText(SharedReportText):
     disputed_by: str
     because: str
     settles: str
+    fix: str
     read_by: str
     nothing_raised: str
     nothing_said: str
