@@ -140,6 +140,38 @@ def _find_fields_by_line(text: str, names: Container[str]) -> dict[str, object]:
     return fields
 
 
+def split_labelled_lines(
+    text: str, names: Container[str], texts: Container[str]
+) -> tuple[list[tuple[str, str]], str]:
+    """Return what a text says under known names (a line with a colon, a tag, a row below a head), and the other lines as one text.
+
+    Lines below one of the `texts` go on with it.
+    """
+    tags = _TAG.findall(text)
+    if tags:
+        return [(name, value.strip()) for name, value in tags], _TAG.sub("", text)
+    rows = _list_rows(text)
+    labelled: list[tuple[str, str]] = []
+    # A column with another head may say of whom a row is.
+    is_of_fields = bool(rows) and all(fold_name(cell) in names for cell in rows[0])
+    for row in rows[1:]:
+        if is_of_fields and len(row) == len(rows[0]):
+            labelled += zip(rows[0], row, strict=True)
+    if labelled:
+        return labelled, "\n".join(line for line in text.splitlines() if "|" not in line)
+    others: list[str] = []
+    for line in _join_folded_lines(text):
+        name, *value = [part.strip(" *_#>-") for part in _COLON.split(line, 1)]
+        if value and value[0] and fold_name(name) in names:
+            labelled.append((name, value[0].strip('"')))
+        elif labelled and fold_name(labelled[-1][0]) in texts:
+            before, said = labelled[-1]
+            labelled[-1] = (before, f"{said}\n{line}")
+        else:
+            others.append(line)
+    return labelled, "\n".join(others)
+
+
 def _join_folded_lines(text: str) -> list[str]:
     """Return the lines of a text; behind "name: |" the lines below it that begin with white space are its value, as in YAML."""
     lines: list[str] = []
@@ -207,16 +239,21 @@ def _list_marked_fields(text: str, names: Container[str]) -> list[tuple[str, str
     """Return the fields of a text that is XML, a table of names and values, or a table with a row of names and one of values."""
     if tags := _TAG.findall(text):
         return [(name, value.strip()) for name, value in tags]
-    rows: list[list[str]] = []
-    for line in text.splitlines():
-        cells = [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]
-        # A row of marks alone divides the others.
-        if "|" in line and any(cell.strip("-: ") for cell in cells):
-            rows.append(cells)
+    rows = _list_rows(text)
     is_head = len(rows) == 2 and len(rows[0]) == len(rows[1]) > 1
     if is_head and (len(rows[0]) > 2 or all(fold_name(cell) in names for cell in rows[0])):
         return list(zip(*rows, strict=True))
     return [(cells[0], cells[1]) for cells in rows if len(cells) == 2]
+
+
+def _list_rows(text: str) -> list[list[str]]:
+    """Return the rows of the tables in a text, without those of marks alone, which divide the others."""
+    rows: list[list[str]] = []
+    for line in text.splitlines():
+        cells = [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]
+        if "|" in line and any(cell.strip("-: ") for cell in cells):
+            rows.append(cells)
+    return rows
 
 
 def _decode(text: str) -> object:

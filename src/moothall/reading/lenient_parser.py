@@ -30,6 +30,7 @@ from moothall.reading.json_text import (
     find_object,
     find_wrapped,
     list_owners,
+    split_labelled_lines,
 )
 from moothall.reading.non_answers import (
     ItemGuard,
@@ -55,6 +56,10 @@ _NUMBERED: Final = compile_late(r"\s*+(#?\d{1,6})\s*+[:：.)、=–-]?\s*+(\S.*)
 _ITEM_END: Final = compile_late(r"(?:(?<!\s)\s+)?[;；\n]\s*")
 _OF_SCHEMA: Final = frozenset({"$schema", "additionalProperties"})
 """What a model copies from the schema that it was sent."""
+
+
+MIN_LABELLED: Final = 2
+"""How many labelled lines make words an answer with fields."""
 
 
 @dataclass(slots=True)
@@ -107,9 +112,48 @@ class LenientParser:
         # Of words a list is made whose bad items cost themselves alone; an apology is all that was said.
         check_refusal(text)
         schema = _choose_branch(self.schema, None)
-        said = self._split_words(schema, text)
+        said = self._read_labelled_lines(schema, text) or self._split_words(schema, text)
         self._notes.add("words", "")
         return self._read_object(schema, said, "", 0)
+
+    def _read_labelled_lines(self, schema: Schema, text: str) -> dict[str, object]:
+        """Return what lines such as `**Rating:** 0.8` say of the fields, whatever stands above them.
+
+        Empty unless they name two fields, each once, and all that are needed. In a list a label that was there before begins the next item.
+        """
+        fields: Mapping[str, Schema] = schema.get("properties", {})
+        required: Sequence[str] = schema.get("required", ())
+        names = {values.fold_name(name): name for name in fields}
+        listed = next((name for name in required if "items" in fields[name]), "")
+        of_item: Mapping[str, Schema] = {}
+        if listed:
+            of_item = fields[listed]["items"].get("properties", {})
+            del names[values.fold_name(listed)]
+        item_names = {values.fold_name(name): name for name in of_item}
+        texts = _list_text_names({**of_item, **fields})
+        labelled, prose = split_labelled_lines(text, {*names, *item_names}, texts)
+        said: dict[str, object] = {}
+        items: list[dict[str, object]] = []
+        for label, value in labelled:
+            key = values.fold_name(label)
+            if key in item_names:
+                name = item_names[key]
+                if not items or name in items[-1]:
+                    items.append({})
+                items[-1][name] = value
+            elif key in names and said.setdefault(names[key], value) != value:
+                # Two of one field: which of them is meant, the words do not say.
+                return {}
+        if items:
+            said[listed] = items
+        if len(labelled) < MIN_LABELLED or not said.keys() >= {*required}:
+            return {}
+        # What stands above the lines may say another side than they do.
+        check_beside(said, "the text", prose, self.options, list_allowed_words(schema))
+        words = next((name for name in fields if values.is_free_text(fields[name])), "")
+        if prose and words and words not in said:
+            said[words] = prose
+        return said
 
     def normalize(self, value: object) -> object:
         """Bring decoded JSON into the schema; raises BadAnswer with what was expected."""
@@ -734,6 +778,11 @@ def _takes_empty(schema: Schema, value: object) -> bool:
     if value == {}:
         return schema.get("type") == "object" and not schema.get("required")
     return isinstance(value, str) and values.is_free_text(schema) and not schema.get("minLength")
+
+
+def _list_text_names(fields: Mapping[str, Schema]) -> set[str]:
+    """Return the names of the fields that hold a text, folded."""
+    return {values.fold_name(name) for name, each in fields.items() if values.is_free_text(each)}
 
 
 def _choose_branch(schema: Schema, value: object) -> Schema:
