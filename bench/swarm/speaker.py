@@ -14,13 +14,11 @@ from bench.swarm.speech import Meaning, Side, build_meanings, describe_reading, 
 from bench.swarm.world import ORDINARY, Readings, World
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
+from moothall.domain.groups import AnswerJudgement, AnswerJudgements, PairVerdict
 from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm.answers import (
     AnswerVote,
     Collision,
-    IdeaJudgements,
-    PairJudgement,
-    PairVerdict,
     RoundReport,
     StatedIdea,
     SwarmBallot,
@@ -183,7 +181,7 @@ class ErringJudge:
         self._errs = errs
         self.pairs = 0
 
-    def says(self, brief: Brief) -> IdeaJudgements:
+    def says(self, brief: Brief) -> AnswerJudgements:
         texts = {
             int(number): self._meanings[text.split(" — ")[0]]
             for number, text in _LISTED.findall(brief.own)
@@ -194,5 +192,7 @@ class ErringJudge:
             verdict = find_verdict(texts[int(one)], texts[int(other)])
             if self._chance.random() < self._errs:
                 verdict = self._chance.choice([each for each in VERDICTS if each != verdict])
-            judged.append(PairJudgement(pair=int(pair), verdict=verdict, reason="…"))
-        return IdeaJudgements(judgements=tuple(judged))
+            judged.append(AnswerJudgement(pair=int(pair), verdict=verdict, reason="…"))
+        said, _ = brief.normalize(AnswerJudgements(judgements=tuple(judged)))
+        assert isinstance(said, AnswerJudgements)
+        return said

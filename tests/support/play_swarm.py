@@ -14,6 +14,7 @@ from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, Budget
 from moothall.domain.effects import Ask, Brief, CompareTexts
 from moothall.domain.facts import Entry, Fact, Language, Loss, SeatLost
+from moothall.domain.groups import AnswerJudgements
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
@@ -188,6 +189,8 @@ class SwarmRun:
         losses: dict[object, Loss] = {name: name for name in get_args(Loss)}
         if said is None or isinstance(said, str):
             return SeatLost(ask=ask.id, seat=ask.seat, reason=losses.get(said, "timeout"))
+        if isinstance(said, AnswerJudgements):
+            said = brief.normalize(said)[0]
         return build_reply(brief.form, ask.id, ask.seat, said, FREE)
 
 

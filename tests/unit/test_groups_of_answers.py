@@ -184,13 +184,14 @@ def _judge_table(answers: list[str], verdict: Verdict) -> tuple[Groups, list[int
     state = ProtocolState(opened=OPENED, seats=(), judge_seat=JUDGE)
     asked: list[int] = []
     while True:
-        step = find_grouping_step(state, answers, 60.0, "patience")
+        wanted = list_wanted_pairs(state, answers)
+        step = find_grouping_step(state, wanted, 60.0, "patience")
         if step is None:
             return state.groups, asked
         if isinstance(step, Record):
             fact: Fact = step.fact
         else:
-            fact = _answer(step, list_due_pairs(state, answers), verdict)
+            fact = _answer(step, list_due_pairs(state, wanted), verdict)
             asked.append(len(fact.said.judgements))
         state = evolve_shared(state, Entry(seq=1, at=AT, fact=fact))
 

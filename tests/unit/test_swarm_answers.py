@@ -9,14 +9,13 @@ from bench.swarm.settlement import CREWS, SpeechCase, play_spoken, render_surene
 from tests.support.play_swarm import SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
 from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.groups import AnswerJudgement, AnswerJudgements
 from moothall.domain.topic import Topic
 from moothall.errors import BadAnswer
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import (
     AnswerVote,
     Collision,
-    IdeaJudgements,
-    PairJudgement,
     SwarmBallot,
 )
 from moothall.protocols.swarm.facts import RoundBegun, SwarmCompleted
@@ -250,12 +249,12 @@ def test_the_best_backed_ideas_are_put_to_the_judge_beside_the_nearest() -> None
                 assert {popular, restated} in pairs
                 assert sum(restated in pair for pair in pairs) <= 3 + BEST_BACKED
             said = (
-                PairJudgement(
+                AnswerJudgement(
                     pair=at, verdict="same" if pair == {popular, restated} else "different"
                 )
                 for at, pair in enumerate(pairs, 1)
             )
-            return IdeaJudgements(judgements=tuple(said))
+            return AnswerJudgements(judgements=tuple(said))
         if ask.kind == "ballot":
             return SwarmBallot(votes=(AnswerVote(answer=1, position="support", confidence=0.8),))
         return Collision(action="pass") if ask.kind == "collide" else NotImplemented

@@ -29,11 +29,8 @@ from moothall.protocols.swarm.answer_table import SwarmAsk
 from moothall.protocols.swarm.answers import (
     AnswerVote,
     Collision,
-    ComparedPair,
     FindingCheck,
-    IdeaJudgements,
     Operation,
-    PairJudgement,
     RoundReport,
     StatedIdea,
     SwarmBallot,
@@ -50,8 +47,7 @@ from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.files import build_board_json
 from moothall.protocols.swarm.reports.standing import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
-from moothall.protocols.swarm.rules.review import list_judgements
-from moothall.protocols.swarm.state import RoundReview, Swarm
+from moothall.protocols.swarm.state import Swarm
 from moothall.reading.answers import read_answer
 from moothall.reading.schemas import describe_schema
 from moothall.scoring.evidence import (
@@ -209,16 +205,6 @@ def test_two_ratings_of_one_answer_are_none() -> None:
         votes=(AnswerVote(answer=1, position="support"), AnswerVote(answer=1))
     )
     assert read.mends == ("read votes.0.rating 0.9 → None", "read votes.1.rating 0.1 → None")
-
-
-def test_two_verdicts_of_the_judge_on_one_pair_are_none() -> None:
-    """S-31, M-14: the first of them counted."""
-    words = [{"pair": 1, "verdict": "same"}, {"pair": 1, "verdict": "opposite"}]
-    read = read_answer(ask_for("judge"), {"judgements": words})
-    assert read.said == IdeaJudgements(judgements=(PairJudgement(pair=1, verdict=None),) * 2)
-    assert len(read.mends) == 2
-    review = RoundReview(pairs=(ComparedPair(one=1, other=0, likeness=0.9),), judgements=read.said)
-    assert list(list_judgements(review)) == []
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from tests.support.play_swarm import (
 )
 
 from moothall.domain.effects import Ask, Brief
+from moothall.domain.groups import AnswerJudgement, AnswerJudgements
 from moothall.errors import BadSetting
-from moothall.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement
+from moothall.protocols.swarm.answers import Collision
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.reports.files import render_blackboard
@@ -201,9 +202,9 @@ def joined_run() -> SwarmRun:
             {state.review.texts[pair.one], state.review.texts[pair.other]} == set(texts)
             for pair in state.review.pairs
         ]
-        return IdeaJudgements(
+        return AnswerJudgements(
             judgements=tuple(
-                PairJudgement(pair=at, verdict="same" if same else "different")
+                AnswerJudgement(pair=at, verdict="same" if same else "different")
                 for at, same in enumerate(pairs, 1)
             )
         )

@@ -9,6 +9,7 @@ from tests.support.stated_facts import STATED, WHY_FIRST
 
 from moothall.domain.budget import Budget
 from moothall.domain.facts import Opened, SessionCancelled
+from moothall.domain.groups import AnswerJudgement, AnswerJudgements
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.ports.plugin import Plan
@@ -20,9 +21,7 @@ from moothall.protocols.swarm.answers import (
     ConflictReview,
     DecisionReport,
     FindingCheck,
-    IdeaJudgements,
     Operation,
-    PairJudgement,
     RoundReport,
     ShutdownReply,
     SimilarityReport,
@@ -170,10 +169,10 @@ SAID: dict[str, st.SearchStrategy[object]] = {
         new_insights=st.sampled_from(((), ("An insight.", " "))),
     ),
     "judge": st.builds(
-        IdeaJudgements,
+        AnswerJudgements,
         judgements=st.lists(
             st.builds(
-                PairJudgement,
+                AnswerJudgement,
                 pair=st.integers(1, 9),
                 verdict=st.sampled_from(("same", "opposite", "different", None)),
             ),

@@ -21,6 +21,7 @@ from tests.support.swarm_scenes import ADA, BALLOT, BOB, BUY, CACHE, EVE, explor
 
 from moothall.domain.effects import Ask, Brief, CompareTexts, Record
 from moothall.domain.facts import AsksSent, Entry, Fact, InputGiven, SessionForked, SessionResumed
+from moothall.domain.groups import AnswerJudgement, AnswerJudgements
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR, MAILBOX
 from moothall.errors import BadRoster, BadSetting
@@ -28,9 +29,7 @@ from moothall.protocols.swarm import round_message
 from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
-    IdeaJudgements,
     Operation,
-    PairJudgement,
     SimilarityReport,
 )
 from moothall.protocols.swarm.facts import (
@@ -142,7 +141,7 @@ def test_moot_itself_compares_texts_by_the_chosen_measure() -> None:
             )
         if ask.kind == "judge":
             assert [(pair.one, pair.other) for pair in state.review.pairs] == [(2, 1)]
-            return IdeaJudgements(judgements=(PairJudgement(pair=1, verdict="same"),))
+            return AnswerJudgements(judgements=(AnswerJudgement(pair=1, verdict="same"),))
         return build_valid_report(state, ask.seat, "x", f"Idea of {ask.seat}")
 
     run.play(says)

@@ -3,15 +3,14 @@
 from typing import Any
 
 import pytest
+from tests.support.judging import read_pairs
 from tests.support.play_swarm import SwarmRun, build_swarm_plan
 
 from moothall.domain.effects import Ask, Brief
+from moothall.domain.groups import AnswerJudgement, AnswerJudgements, PairVerdict
 from moothall.protocols.swarm.answers import (
     AnswerVote,
     Collision,
-    IdeaJudgements,
-    PairJudgement,
-    PairVerdict,
     RoundReport,
     StatedIdea,
     SwarmBallot,
@@ -32,8 +31,8 @@ class Library:
     """
 
     def __init__(self, *late: PairVerdict) -> None:
-        self._late = late
-        self.pooled = 0
+        self._late = [*late]
+        self.pooled: list[tuple[str, str]] = []
 
     def __call__(self, ask: Ask, brief: Brief, state: Swarm) -> object:
         match ask.kind:
@@ -43,7 +42,7 @@ class Library:
                 finding = StatedIdea(core_idea=idea, details=f"Seen by {ask.seat}.", rating=0.8)
                 return brief.normalize(RoundReport(findings=(finding,)))[0]
             case "judge":
-                return self._judge(state)
+                return self._judge(brief, state)
             case "ballot":
                 return self._vote(ask, brief, state)
             case "collide":
@@ -51,20 +50,20 @@ class Library:
             case _:
                 return NotImplemented
 
-    def _judge(self, state: Swarm) -> IdeaJudgements | None:
+    def _judge(self, brief: Brief, state: Swarm) -> AnswerJudgements | None:
         is_close = state.stage == "pool"
-        if is_close and not self._late:
+        if is_close and not (self._late or self.pooled):
             return None
-        late = iter(self._late)
-        judged = []
-        for at, pair in enumerate(state.review.pairs, 1):
-            texts = {state.review.texts[pair.one], state.review.texts[pair.other]}
+        judged: list[AnswerJudgement] = []
+        for at, pair in enumerate(read_pairs(brief), 1):
+            texts = [text.split(" — ")[0] for text in pair]
             verdict: PairVerdict = "different"
-            if is_close and texts == {CAFE, DRINKS}:
-                verdict = next(late)
-            judged.append(PairJudgement(pair=at, verdict=verdict, reason="Both sell drinks."))
-        self.pooled += is_close
-        return IdeaJudgements(judgements=tuple(judged))
+            if is_close:
+                self.pooled.append((texts[0], texts[1]))
+            if is_close and set(texts) == {CAFE, DRINKS}:
+                verdict = self._late.pop(0)
+            judged.append(AnswerJudgement(pair=at, verdict=verdict, reason="Both sell drinks."))
+        return AnswerJudgements(judgements=tuple(judged))
 
     def _vote(self, ask: Ask, brief: Brief, state: Swarm) -> SwarmBallot:
         assert brief.schema is not None
@@ -94,7 +93,7 @@ def test_twins_among_the_first_ideas_are_pooled_before_the_ballot() -> None:
     assert [(each.text, each.idea, each.why) for each in pooled.placed] == [
         (DRINKS, 1, "Both sell drinks.")
     ]
-    assert library.pooled == 1
+    assert library.pooled.count((CAFE, DRINKS)) == library.pooled.count((DRINKS, CAFE)) == 1
     assert run.state.board.ideas[1].text == CAFE
     assert set(run.state.group_holders(run.state.agents)[1]) == set(run.state.explorers[:5])
     (done,) = run.facts(SwarmCompleted)
@@ -110,7 +109,14 @@ def test_twins_among_the_first_ideas_are_pooled_before_the_ballot() -> None:
 
 
 @pytest.mark.parametrize(
-    "late", [(), ("same", "different"), ("different", "same"), ("opposite", "opposite")]
+    "late",
+    [
+        (),
+        ("same", "different", "same", "different"),
+        ("different",),
+        ("opposite", "opposite"),
+        ("same", "opposite", "opposite", "same"),
+    ],
 )
 def test_ideas_stay_apart_unless_both_orders_say_that_they_are_one(
     late: tuple[PairVerdict, ...],
@@ -122,20 +128,20 @@ def test_ideas_stay_apart_unless_both_orders_say_that_they_are_one(
     assert {idea.text for idea in run.state.board.ideas.values()} == {CAFE, DRINKS, BOOKS}
 
 
-def test_each_pair_of_the_first_ideas_is_asked_about_in_both_orders() -> None:
-    pairs: list[tuple[str, str]] = []
-
-    class Listing(Library):
-        def _judge(self, state: Swarm) -> IdeaJudgements | None:
-            if state.stage == "pool":
-                assert len(state.review.texts) <= FIRST
-                for pair in state.review.pairs:
-                    pairs.append((state.review.texts[pair.one], state.review.texts[pair.other]))
-            return super()._judge(state)
-
-    play(Listing("same", "same"))
-    assert len(pairs) == 6
-    assert {(other, one) for one, other in pairs} == set(pairs)
+def test_each_pair_of_the_first_ideas_is_asked_about_and_in_the_other_order_where_it_may_be_one() -> (
+    None
+):
+    """S-38, Q-3"""
+    library = Library("same", "same")
+    run = play(library)
+    assert len(run.state.board.ideas) <= FIRST
+    first, second = library.pooled[:3], library.pooled[3:]
+    assert {frozenset(pair) for pair in first} == {
+        frozenset((CAFE, DRINKS)),
+        frozenset((CAFE, BOOKS)),
+        frozenset((DRINKS, BOOKS)),
+    }
+    assert second == [(other, one) for one, other in first if {one, other} == {CAFE, DRINKS}]
 
 
 @pytest.mark.parametrize("more", [{"judge": ""}, {"mode": "classic"}, {"pool_twins": False}])

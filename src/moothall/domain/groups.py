@@ -136,6 +136,10 @@ class Groups:
         """Whether two texts name one answer."""
         return bool(self.find(one)) and self.find(one) == self.find(other)
 
+    def find_pair(self, one: str, other: str) -> JudgedPair | None:
+        """Return what a judge has said of two texts; None where it was not asked."""
+        return self.judged.get(order_pair(normalize_label(one), normalize_label(other)))
+
     def is_judged(self, words: str) -> bool:
         """Whether a judge or the owner has spoken on a text: then it is known which other answers it is not."""
         folded = normalize_label(words)
@@ -167,8 +171,17 @@ def add_judged(groups: Groups, pairs: Iterable[JudgedPair], listed: Iterable[str
             # Put last, so that the newest are those that stay.
             judged.pop(pair.key, None)
             judged[pair.key] = pair
-    newest = dict([*judged.items()][-MAX_PAIRS:])
-    return _build_groups(newest, groups.owned, listed)
+    return _build_groups(_limit_pairs(judged), groups.owned, listed)
+
+
+def _limit_pairs(judged: Mapping[Pair, JudgedPair]) -> Mapping[Pair, JudgedPair]:
+    """Return the pairs that count: of too many, the oldest that join nothing go first."""
+    left_over = len(judged) - MAX_PAIRS
+    if left_over <= 0:
+        return judged
+    ranked = sorted(judged, key=lambda key: judged[key].verdict == "same")
+    dropped = frozenset(ranked[:left_over])
+    return {key: pair for key, pair in judged.items() if key not in dropped}
 
 
 def add_owned(groups: Groups, pairs: Iterable[JudgedPair], listed: Iterable[str]) -> Groups:

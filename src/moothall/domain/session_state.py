@@ -224,7 +224,7 @@ def evolve_shared(state: P, entry: Entry) -> P:
             return _add_lost_facts(state, seat)
         case facts.FactsListed():
             return fast_replace(state, facts_table=replace(state.facts_table, listed_at=entry.seq))
-        case facts.SeatLost(seat=seat) if _is_of_judge(state, seat):
+        case facts.SeatLost(seat=seat) if _is_of_judge(state, seat) and is_judge_ask(fact.ask):
             hearing = replace(state.hearing, asked=state.hearing.asked + 1, lost=fact.reason)
             return fast_replace(state, hearing=hearing)
         case facts.AnswersGrouped():
@@ -252,6 +252,11 @@ def evolve_shared(state: P, entry: Entry) -> P:
             return fast_replace(state, is_closed=True)
         case _:
             return state
+
+
+def is_judge_ask(ask: AskId) -> bool:
+    """Whether an ask puts pairs to a judge; its seat may have other tasks."""
+    return parse_ask_kind(ask) == JUDGE_ASK
 
 
 def _is_of_judge(state: ProtocolState, seat: SeatId) -> bool:

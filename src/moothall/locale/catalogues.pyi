@@ -15,9 +15,9 @@ ANSWER_FORM: Catalogue[AnswerFormText]
 class AnswerJudgeText(Texts):
     system: str
     question: str
-    answers: str
     pairs: str
-    request: str
+    heads: Mapping[str, str]
+    requests: Mapping[str, str]
 
 ANSWER_JUDGE: Catalogue[AnswerJudgeText]
 
@@ -851,9 +851,6 @@ class SwarmPromptText(Texts):
     holds: str
     collide: str
     validate: str
-    ideas: str
-    pairs: str
-    judge: str
     ballot: str
     synthesis: str
     final_choice: str

@@ -1,4 +1,4 @@
-"""The judge of answers (Q-3): which words of several seats name one answer, asked of one seat that has no say of its own.
+"""The judge of answers, ideas and findings (Q-3): which words of several seats say one thing, asked of one seat that has no say.
 
 Each pair is put to it twice, in one order and in the other, and joined only where both say the same. The second order is asked
 only for what could be joined or excluded by it. What one order joins and the other does not is asked once more in both, where no
@@ -7,15 +7,16 @@ then; the record says so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import Final, get_args
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
 
-from moothall.domain.answer_table import fill_brief
+from moothall.domain.answer_table import AnswerTable, fill_brief
 from moothall.domain.budget import SHORT_ANSWER, ExpectedCalls
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Record, Schema
+from moothall.domain.effects import AnswerRules, Ask, Brief, Record, Schema
 from moothall.domain.facts import AnswersGrouped, AnswersJudged
 from moothall.domain.frame import YES_OR_NO, is_none_of_these
 from moothall.domain.groups import (
@@ -37,13 +38,16 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import ANSWER_JUDGE, AnswerJudgeText
 from moothall.scoring.likeness import measure_by_words
 
+JudgedTexts = Literal["answers", "ideas", "findings"]
+"""What a judge compares."""
 MAX_ASKED: Final = 60
 """How many pairs one ask holds."""
 MAX_WANTED: Final = 120
 """How many pairs are judged at once; of more, those whose words are most alike, and for each answer at least one."""
 SECOND_ORDER: Final[frozenset[PairVerdict | None]] = frozenset(("same", "opposite"))
 """What a first verdict must be for the pair to be asked in the other order."""
-JUDGE_FORM: Final = AnswerForm(
+# An answer without a word on any pair is no answer: this table says nothing by silence.
+JUDGE_FORM: Final[AnswerTable[Any]] = AnswerTable(
     kind=JUDGE_ASK,
     reply=AnswersJudged,
     shape=AnswerJudgements,
@@ -106,12 +110,12 @@ def list_free_answers(words: Iterable[str], options: Sequence[str]) -> dict[str,
     return {folded: answers[folded] for folded in sorted(answers)}
 
 
-def list_due_pairs(state: ProtocolState, words: Sequence[str]) -> list[Pair]:
-    """Return the pairs to put to the judge now, each in the order in which it is shown; none once all is said.
+def list_due_pairs(state: ProtocolState, wanted: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs to put to the judge now, of those that are wanted, each in the order in which it is shown; none once all
+    is said.
 
     All first orders come before any second one, as most pairs need none; what is in doubt then is asked once more.
     """
-    wanted = list_wanted_pairs(state, words)
     said = state.hearing.said
     first = [pair for pair in wanted if pair not in said]
     if first:
@@ -183,17 +187,18 @@ def _choose_nearest(pairs: list[Pair], texts: int) -> list[Pair]:
 
 
 def find_grouping_step(
-    state: ProtocolState, words: Sequence[str], patience: float, timed_by: str
+    state: ProtocolState, wanted: Sequence[Pair], patience: float, timed_by: str
 ) -> Ask | Record | None:
-    """Return what comes before answers are counted: an ask of the judge, or the groups; None where nothing is left to settle."""
+    """Return what comes before texts are counted: an ask of the judge on the pairs that are wanted, or the groups; None where
+    nothing is left to settle.
+    """
     judge, hearing = state.judge_seat, state.hearing
     if judge is None or hearing.missed:
         return None
-    wanted = list_wanted_pairs(state, words)
     missed = hearing.lost or state.stop or ""
     if not wanted and not hearing.lost:
         return None
-    due = list_due_pairs(state, words)
+    due = list_due_pairs(state, wanted)
     if missed or not due:
         pairs = tuple(_build_pair(state, *pair) for pair in wanted if pair in hearing.said)
         return Record(fact=AnswersGrouped(pairs=pairs, judge=judge.id, missed=missed))
@@ -230,10 +235,9 @@ def _build_pair(state: ProtocolState, one: str, other: str) -> JudgedPair:
     return replace(pair, third=third.verdict, fourth=fourth.verdict)
 
 
-def build_judge_rules(state: ProtocolState, words: Sequence[str]) -> AnswerRules:
+def build_judge_rules(due: Sequence[Pair]) -> AnswerRules:
     """Return how an answer of the judge is read: what it says of a pair is stored with the words of the pair."""
-    pairs = list_due_pairs(state, words)
-    return AnswerRules(form=JUDGE_FORM, normalize=partial(_name_pairs, pairs))
+    return AnswerRules(form=JUDGE_FORM, normalize=partial(_name_pairs, due))
 
 
 def _name_pairs(pairs: Sequence[Pair], said: object) -> tuple[object, tuple[str, ...]]:
@@ -258,38 +262,50 @@ def _name_pairs(pairs: Sequence[Pair], said: object) -> tuple[object, tuple[str,
     return AnswerJudgements(judgements=tuple(named)), notes
 
 
-def build_judge_brief(state: ProtocolState, ask: Ask, words: Sequence[str]) -> Brief:
-    """Return what the judge is sent: the question, the answers without their authors, and the pairs by number."""
+def build_judge_brief(
+    state: ProtocolState,
+    ask: Ask,
+    wanted: Sequence[Pair],
+    about: JudgedTexts = "answers",
+    details: Mapping[str, str] = MappingProxyType({}),
+) -> Brief:
+    """Return what the judge is sent: the question, the texts without their authors, and the pairs by number.
+
+    `about` says what the texts are; `details` is what stands behind some of them.
+    """
     text, topic = ANSWER_JUDGE[state.opened.language], state.opened.topic
-    pairs = list_due_pairs(state, words)
+    due = list_due_pairs(state, wanted)
     return fill_brief(
         state,
         ask,
-        build_judge_rules(state, words),
+        build_judge_rules(due),
         system=text.system,
         nth=ask.turn,
         shared=f"{text.question}\n{quote_user(topic)}",
-        own=_format_pairs(pairs, text),
+        own="\n".join(
+            [*_format_pairs(due, text.heads[about], text, details), text.requests[about]]
+        ),
         subject=topic,
-        schema=_build_schema(len(pairs)),
+        schema=_build_schema(len(due)),
     )
 
 
-def _format_pairs(pairs: Sequence[Pair], text: AnswerJudgeText) -> str:
-    """List the answers, each once, then the pairs by the numbers of these, then the request."""
+def _format_pairs(
+    pairs: Sequence[Pair], head: str, text: AnswerJudgeText, details: Mapping[str, str]
+) -> list[str]:
+    """List the texts, each once, then the pairs by the numbers of these."""
     numbers: dict[str, int] = {}
     for pair in pairs:
-        for answer in pair:
-            numbers.setdefault(answer, len(numbers) + 1)
-    lines = [text.answers]
-    for answer, number in numbers.items():
-        lines.append(quote_lines(f"{number}. {one_line(answer)}"))
+        for each in pair:
+            numbers.setdefault(each, len(numbers) + 1)
+    lines = [head]
+    for each, number in numbers.items():
+        lines.append(quote_lines(f"{number}. {one_line(each)}{details.get(each, '')}"))
     lines += ["", text.pairs]
     for at, (one, other) in enumerate(pairs, 1):
         # Only numbers: the words of a seat must not stand between those of the form.
         lines.append(quote_lines(f"{at}: {numbers[one]}, {numbers[other]}"))
-    lines.append(text.request)
-    return "\n".join(lines)
+    return lines
 
 
 def _build_schema(pairs: int) -> Schema:

@@ -251,7 +251,7 @@ NUMBER: Final[Row] = replace(
 WORDED_CHOICE: Final = replace(CHOICE, when=lambda asked: not asked.wants_number)
 """A choice in words: an estimate stands in its place where the question asks for a number."""
 FORMS: Final = index_by_kind(
-    define_answer(JUDGE_FORM),
+    JUDGE_FORM,
     FACTS_FORM,
     define_answer(
         AnswerForm(

@@ -52,7 +52,7 @@ from moothall.plugins import (
     quote_user,
     settle_own_choice,
 )
-from moothall.protocols.answer_judge import build_judge_brief
+from moothall.protocols.answer_judge import build_judge_brief, list_wanted_pairs
 from moothall.protocols.facts_first import build_facts_brief, build_facts_rules, is_facts_ask
 from moothall.scoring.positions import compute_weight
 
@@ -120,7 +120,7 @@ MAX_LABEL_SHOWN = 60
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
     if ask.kind == JUDGE_ASK:
-        return build_judge_brief(state, ask, state.open_answers)
+        return build_judge_brief(state, ask, list_wanted_pairs(state, state.open_answers))
     if is_facts_ask(ask.id):
         return build_facts_rules(state, ask)
     return _build_rules(MeetingAsk(state=state, ask=ask))
@@ -141,7 +141,7 @@ def _build_rules(asked: MeetingAsk) -> AnswerRules:
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
     if ask.kind == JUDGE_ASK:
-        return build_judge_brief(state, ask, state.open_answers)
+        return build_judge_brief(state, ask, list_wanted_pairs(state, state.open_answers))
     if is_facts_ask(ask.id):
         unheard = ContextWindow(window=state.memory.window)
         question = build_shared_prompt(state.opened.language, state.opened.topic, unheard)

@@ -50,7 +50,11 @@ from moothall.plugins import (
     evolve_shared,
     fast_replace,
 )
-from moothall.protocols.answer_judge import find_grouping_step, split_judge
+from moothall.protocols.answer_judge import (
+    find_grouping_step,
+    list_wanted_pairs,
+    split_judge,
+)
 from moothall.protocols.blind_wave import BlindWave
 from moothall.protocols.facts_first import find_facts_step
 
@@ -205,7 +209,8 @@ def _find_settling(state: Meeting) -> Effect | None:
     if state.judge_seat is None or not state.is_settling:
         return None
     patience = state.opened.settings.intent_patience
-    return find_grouping_step(state, state.open_answers, patience, "intent_patience")
+    wanted = list_wanted_pairs(state, state.open_answers)
+    return find_grouping_step(state, wanted, patience, "intent_patience")
 
 
 def _build_ask(state: Meeting, kind: str, seat: SeatId) -> Ask:

@@ -566,7 +566,7 @@ FORMS: Final = index_by_kind(
     ),
     define_answer(_form("vote", 200), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
     define_answer(_form("free", 400), _known_type("vote"), *VOTE_FIELDS),
-    define_answer(JUDGE_FORM),
+    JUDGE_FORM,
     FACTS_FORM,
 )
 """One table per phase, and `free` for unprompted contributions."""

@@ -39,7 +39,7 @@ from moothall.locale.catalogues import (
     PERSON_STEPS,
     CouncilPromptText,
 )
-from moothall.protocols.answer_judge import build_judge_brief
+from moothall.protocols.answer_judge import build_judge_brief, list_wanted_pairs
 from moothall.protocols.council.answer_table import (
     FORMS,
     MAX_NEWS,
@@ -86,7 +86,7 @@ RECENT: Final = 6
 def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> AnswerRules:
     if ask.kind == JUDGE_ASK:
         # A person who judges is asked by the shape of the answer, which the brief narrows.
-        return build_judge_brief(state, ask, state.open_answers)
+        return build_judge_brief(state, ask, list_wanted_pairs(state, state.open_answers))
     if is_facts_ask(ask.id):
         return build_facts_rules(state, ask)
     asked = CouncilAsk(variant=variant, state=state, ask=ask)
@@ -104,7 +104,7 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
 
 def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     if ask.kind == JUDGE_ASK:
-        return build_judge_brief(state, ask, state.open_answers)
+        return build_judge_brief(state, ask, list_wanted_pairs(state, state.open_answers))
     if is_facts_ask(ask.id):
         language, subject = state.opened.language, state.opened.subject
         question = build_shared_prompt(language, state.opened.topic, subject.options, ())

@@ -31,7 +31,11 @@ from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import evolve_shared
-from moothall.protocols.answer_judge import find_grouping_step, split_judge
+from moothall.protocols.answer_judge import (
+    find_grouping_step,
+    list_wanted_pairs,
+    split_judge,
+)
 from moothall.protocols.council import depth, facts
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes
@@ -299,7 +303,8 @@ def find_settling(state: Council) -> Ask | Record | None:
     if state.judge_seat is None or not is_settling:
         return None
     patience = state.opened.settings.patience
-    return find_grouping_step(state, state.open_answers, patience, "patience")
+    wanted = list_wanted_pairs(state, state.open_answers)
+    return find_grouping_step(state, wanted, patience, "patience")
 
 
 def _may_be_invited(state: Council, seat: Seat) -> bool:

@@ -30,6 +30,7 @@ from moothall.domain.safe_text import compile_late, one_line, quote_lines, quote
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
+from moothall.protocols.answer_judge import JUDGE_FORM
 from moothall.protocols.facts_first import FACTS_FORM
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
@@ -484,29 +485,6 @@ FORMS: Final = index_by_kind(
     ),
     define_answer(
         AnswerForm(
-            kind="judge",
-            reply=facts.Judged,
-            shape=shapes.IdeaJudgements,
-            form="json",
-            max_tokens=2_500,
-        ),
-        _define_list(
-            "judgements",
-            Row(
-                "pair",
-                is_needed=True,
-                allow=lambda asked: schemas.allow_values(
-                    range(1, len(asked.state.review.pairs) + 1)
-                ),
-            ),
-            REASON,
-            Row("verdict", is_needed=True),
-            shape=shapes.PairJudgement,
-            of=shapes.IdeaJudgements,
-        ),
-    ),
-    define_answer(
-        AnswerForm(
             kind="ballot",
             reply=facts.Voted,
             shape=shapes.SwarmBallot,
@@ -550,6 +528,7 @@ FORMS: Final = index_by_kind(
         # The end of the run needs no word of a person.
         Row("acknowledged", read=lambda _, answers: True),
     ),
+    JUDGE_FORM,
 )
 
 

@@ -37,7 +37,6 @@ Action = Literal["challenge", "support", "extend", "synthesize", "pass"]
 CheckVerdict = Literal["confirmed", "refuted", "unclear"]
 Measure = Annotated[str, MinLen(1), MaxLen(64)]
 """The name of what compares texts: "meaning" and "words" are Moot's own, others come with plugins."""
-PairVerdict = Literal["same", "opposite", "different"]
 
 
 _WIRE: Final[dict[str, Any]] = {"alias_generator": to_camel_case, "populate_by_name": True}
@@ -181,23 +180,6 @@ class SimilarityReport:
 
     by: Measure
     pairs: Annotated[tuple[ComparedPair, ...], MaxLen(20_000)] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairJudgement:
-    """Whether two ideas are the same, by one who understands them."""
-
-    pair: Annotated[int, Ge(1)]
-    verdict: PairVerdict | None
-    """None where one answer gives two of them."""
-    reason: Line = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdeaJudgements:
-    """The judgements on the pairs of a round."""
-
-    judgements: Annotated[tuple[PairJudgement, ...], MaxLen(200)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

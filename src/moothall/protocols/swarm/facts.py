@@ -253,11 +253,6 @@ class Compared(Reply):
     said: answers.SimilarityReport
 
 
-@add_kind(KINDS, "swarm.judged")
-class Judged(Reply):
-    said: answers.IdeaJudgements
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedIdea:
     """A text that nobody stated before, and the idea that it is assigned to. `similar_to` is the idea's own text.

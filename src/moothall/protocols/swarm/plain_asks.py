@@ -25,7 +25,6 @@ from moothall.protocols.swarm.findings_table import (
     ShownFindings,
     build_findings_table,
     build_table,
-    format_details,
     format_finding,
     group_findings,
     list_insights,
@@ -64,8 +63,6 @@ def build_own_ask(asked: SwarmAsk) -> str:
         case "validate":
             checked = [quote_lines(format_finding(each)) for each in asked.checked]
             return "\n".join([*checked, "", heads["now"], words.validate.strip()])
-        case "judge":
-            return "\n".join([*_list_pairs(state, words), "", heads["now"], words.judge.strip()])
         case "ballot":
             request = _build_ballot(asked, words)
         case _:
@@ -217,24 +214,6 @@ def _build_ballot(asked: SwarmAsk, words: SwarmPromptText) -> str:
         inputs = list_input_numbers(asked.state.open_inputs)
         request = f"{request}\n{shared_words.to_user.format(inputs=inputs)}"
     return request
-
-
-def _list_pairs(state: Swarm, words: SwarmPromptText) -> list[str]:
-    """List the ideas of the pairs in full, each once, then the pairs by number."""
-    review, texts = state.review, state.review.texts
-    details: dict[str, str] = {}
-    for finding in state.board.findings:
-        details.setdefault(finding.core_idea, finding.details)
-    used = sorted({at for pair in review.pairs for at in (pair.one, pair.other)})
-    numbers = {at: number for number, at in enumerate(used, 1)}
-    lines = []
-    for at in used:
-        detail = format_details(details.get(texts[at], ""))
-        lines.append(quote_lines(f"{numbers[at]}. {one_line(texts[at])}{detail}"))
-    pairs: list[str] = []
-    for at, pair in enumerate(review.pairs, 1):
-        pairs.append(quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}"))
-    return [words.ideas, *lines, words.pairs, *pairs]
 
 
 def _ask_for_choice(state: Swarm, words: SwarmPromptText) -> str:

@@ -16,6 +16,7 @@ from moothall.domain.roster import (
 )
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import JoinGuide, Plan, ProtocolPlugin
+from moothall.protocols.answer_judge import MAX_LOOKS
 from moothall.protocols.swarm.facts import (
     MAX_AGENTS,
     MIN_AGENTS,
@@ -112,8 +113,9 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     length = 2 * LONG_ANSWER
     explore = ExpectedCalls(seats=explorers, least=least, most=most, tokens_out=length)
     collide = ExpectedCalls(seats=explorers, least=0, most=collisions, tokens_out=SHORT_ANSWER)
-    # One more before the close.
-    judge = ExpectedCalls(seats=judges, least=0, most=most + 1, tokens_out=SHORT_ANSWER)
+    # Once more before the close.
+    asked = MAX_LOOKS * (most + 1)
+    judge = ExpectedCalls(seats=judges, least=0, most=asked, tokens_out=SHORT_ANSWER)
     vote = ExpectedCalls(seats=explorers, least=0, most=ballots, tokens_out=SHORT_ANSWER)
     synthesis = ExpectedCalls(
         seats=explorers, least=share, most=share, tokens_out=length, is_in_turn=True

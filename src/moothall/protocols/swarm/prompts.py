@@ -15,8 +15,10 @@ from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief, Normalized
 from moothall.domain.frame import settle_own_choice
 from moothall.domain.ids import SeatId
+from moothall.domain.session_state import JUDGE_ASK
 from moothall.domain.vocabulary import PATTERNS, is_pass_text
 from moothall.locale.catalogues import SWARM_MESSAGE
+from moothall.protocols.answer_judge import build_judge_brief
 from moothall.protocols.facts_first import build_facts_brief, build_facts_rules, is_facts_ask
 from moothall.protocols.swarm.answer_table import (
     FORMS,
@@ -33,7 +35,7 @@ from moothall.protocols.swarm.answers import (
     Synthesis,
 )
 from moothall.protocols.swarm.facts import CollisionMode, RoundOrder
-from moothall.protocols.swarm.findings_table import MAX_FINDINGS, quote_question
+from moothall.protocols.swarm.findings_table import MAX_FINDINGS, format_details, quote_question
 from moothall.protocols.swarm.plain_asks import build_own_ask, build_shared_ask
 from moothall.protocols.swarm.round_message import (
     build_collision_message,
@@ -42,7 +44,11 @@ from moothall.protocols.swarm.round_message import (
 )
 from moothall.protocols.swarm.rules.endings import find_ballot_fault, read_synthesis_choice
 from moothall.protocols.swarm.rules.plain_report import complete_report, is_asked_plainly
-from moothall.protocols.swarm.rules.review import build_comparison, find_invitation
+from moothall.protocols.swarm.rules.review import (
+    build_comparison,
+    find_invitation,
+    list_wanted_pairs,
+)
 from moothall.protocols.swarm.state import Agent, Swarm
 from moothall.reading.answers import is_pass
 
@@ -51,7 +57,6 @@ MESSAGES: Final = frozenset({"explore", "collide", "shutdown"})
 _SIDES: Final[Mapping[str, tuple[tuple[str, str, str, str | None], ...]]] = {
     "ballot": (("votes", "answer", "position", "abstain"), ("votes", "answer", "rating", None)),
     "validate": (("verdicts", "finding", "verdict", "unclear"),),
-    "judge": (("judgements", "pair", "verdict", None),),
 }
 """Where an answer can take two sides: its list, what an item is about, the side, and what stands for none."""
 
@@ -59,16 +64,23 @@ _SIDES: Final[Mapping[str, tuple[tuple[str, str, str, str | None], ...]]] = {
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
     if is_facts_ask(ask.id):
         return build_facts_rules(state, ask)
-    if ask.kind == "judge":
+    if ask.kind == JUDGE_ASK:
         # A person who judges is asked by the shape of the answer, which the brief narrows.
-        return build_brief(state, ask)
+        return _build_judge_brief(state, ask)
     return _build_rules(state, ask)
+
+
+def _build_judge_brief(state: Swarm, ask: Ask) -> Brief:
+    details: dict[str, str] = {}
+    for finding in state.board.findings:
+        details.setdefault(finding.core_idea, format_details(finding.details))
+    return build_judge_brief(state, ask, list_wanted_pairs(state), "ideas", details)
 
 
 def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
     form, asked = FORMS[ask.kind], SwarmAsk(state=state, ask=ask)
     person = None
-    if ask.kind not in {"compare", "judge"}:
+    if ask.kind != "compare":
         person = partial(build_person_ask, state, ask)
     return AnswerRules(
         form=form,
@@ -85,6 +97,8 @@ def _build_rules(state: Swarm, ask: Ask) -> AnswerRules:
 def build_brief(state: Swarm, ask: Ask) -> Brief:
     if is_facts_ask(ask.id):
         return build_facts_brief(state, ask, quote_question(state))
+    if ask.kind == JUDGE_ASK:
+        return _build_judge_brief(state, ask)
     agent = state.agents.get(ask.seat)
     rules, nth = _build_rules(state, ask), _count_ask(state, ask, agent)
     if ask.kind == "compare":
@@ -218,6 +232,6 @@ def _says_nothing(text: str) -> bool:
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
     if ask.kind == "explore" and agent is not None:
         return agent.asked + 1
-    if ask.kind in {"collide", "validate", "compare", "judge"}:
+    if ask.kind in {"collide", "validate", "compare"}:
         return max(1, state.round)
     return 1

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.facts import Fact, Loss
+from moothall.domain.groups import JudgedPair, Pair
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.session_state import PendingAsk, ProtocolState
@@ -183,8 +184,8 @@ class Board:
     readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
     # The normalized texts that the validator refuted.
     refuted: frozenset[str] = frozenset()
-    # What the judge said of pairs of texts, by their normalized forms: the sum of the weights, and how often.
-    verdicts: Mapping[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    # The pairs of texts that were put to the judge a second time, in a later round.
+    looked: frozenset[Pair] = frozenset()
     operations: int = 0
     refused: int = 0
     requests: int = 0
@@ -259,7 +260,10 @@ class RoundReview:
     settled: frozenset[SeatId] = frozenset()
     pairs: tuple[answers.ComparedPair, ...] = ()
     """What is put to the judge, once the measure has answered or was lost."""
-    judgements: answers.IdeaJudgements | None = None
+    denials: tuple[answers.ComparedPair, ...] = ()
+    """The pairs that say nearly the same words and take opposite sides: nobody is asked about them."""
+    judged: tuple[JudgedPair, ...] = ()
+    """What the judge has said of the pairs, in both orders."""
     is_judged: bool = False
     """Whether the judge has answered, or was lost."""
 

@@ -19,7 +19,6 @@ from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import Operation, RoundReport
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.rules.operations import list_operations, list_reports_in_turn
-from moothall.protocols.swarm.rules.review import list_judgements
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
 from moothall.reports.timeline import (
@@ -123,13 +122,13 @@ def _list_ideas(before: Swarm, fact: facts.IdeasSorted) -> Iterator[dict[str, An
     if fact.by.endswith("(fallback)"):
         yield {"type": "measure_lost", "by": fact.by}
     # Every pair that a judge took for one idea or for two sides of a question, with its reason.
-    for pair, judged in list_judgements(review) if fact.judge else ():
-        if judged.verdict != "different":
-            texts = {"text": review.texts[pair.one], "other": review.texts[pair.other]}
+    for pair in review.judged:
+        if pair.verdict != "different":
             yield {
-                "type": f"ideas_judged_{judged.verdict}",
-                **texts,
-                "reason": judged.reason,
+                "type": f"ideas_judged_{pair.verdict}",
+                "text": pair.other,
+                "other": pair.one,
+                "reason": pair.reason,
                 "agentId": fact.judge,
             }
 

@@ -3,9 +3,9 @@
 
 An agent is idle if it has delivered its report and holds no subtask.
 
-Ideas are joined by equal text, explicit `agreesWith` (S-8), and the verdicts of a judge on pairs of texts (S-31). A measure only
-finds the pairs that are put to the judge: what nobody understood is never joined (S-36). A judge errs: its verdicts are stored,
-and what they leave in doubt is put to it again in the next round: then texts move, and ideas that turn out to be one become one.
+Ideas are joined by equal text, explicit `agreesWith` (S-8), and the verdicts of the judge of answers on pairs of texts, each in both
+orders (S-31, Q-3). A measure only finds the pairs that are put to the judge: what nobody understood is never joined (S-36). A judge
+errs: what a single word of it keeps apart is put to it again in a later round: then texts move, and ideas become one.
 `sort_ideas` computes the partition of the texts and records what changed in it. All else follows from the partition and the
 findings: what ideas are called, who holds them, and who held them before reading them (S-28).
 """
@@ -13,19 +13,19 @@ findings: what ideas are called, who holds them, and who held them before readin
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Final
 
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import CompareTexts
+from moothall.domain.groups import Groups, JudgedPair, Pair, add_judged, order_pair
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields, fast_replace
 from moothall.domain.seeded_random import random_unit
+from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm.answers import (
     Action,
     ComparedPair,
-    PairJudgement,
-    PairVerdict,
     SimilarityReport,
     Validation,
 )
@@ -50,7 +50,6 @@ from moothall.scoring.likeness import (
     measure_by_words,
     normalize_idea,
 )
-from moothall.scoring.text_groups import Pair, TextGroups, order_pair
 
 # Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.
 REVIEW_WEIGHTS: Final[dict[Action, float]] = {
@@ -229,17 +228,9 @@ BEST_BACKED: Final = 2
 PER_IDEA: Final = 2
 """How many of these may say one idea."""
 MAX_JUDGED: Final = 60
-"""How many pairs with new texts are put to the judge in one round, and how many second looks."""
+"""How many pairs with new texts are put to the judge in one round."""
 MAX_SECOND_LOOKS: Final = 12
-MAX_VERDICTS: Final = 4_000
-"""How many verdicts on pairs are stored, the newest."""
-VERDICT_WEIGHTS: Final[Mapping[PairVerdict | None, float]] = {
-    "same": 1.0,
-    "different": -1.0,
-    "opposite": -2.0,
-}
-AGREED: Final = 2.0
-"""The weight of an author's own word that two texts are one."""
+"""How many pairs of known texts are put to the judge again in one round; each once only."""
 
 
 def list_new_findings(state: Swarm) -> list[Finding]:
@@ -310,8 +301,29 @@ def with_pairs(state: Swarm) -> Swarm:
     """Return the swarm with the pairs for the judge (S-31): near ones, known once the measure has answered, and second looks."""
     if state.judge is None:
         return state
-    pairs = (*_list_near_pairs(state), *_list_second_looks(state))
-    return fast_replace(state, review=fast_replace(state.review, pairs=pairs))
+    asked: list[ComparedPair] = []
+    denials: list[ComparedPair] = []
+    for pair in _list_near_pairs(state):
+        if _is_denial(pair, state.review):
+            denials.append(pair)
+        else:
+            asked.append(pair)
+    pairs = (*asked, *_list_second_looks(state))
+    return fast_replace(
+        state, review=fast_replace(state.review, pairs=pairs, denials=tuple(denials))
+    )
+
+
+def list_wanted_pairs(state: Swarm) -> list[Pair]:
+    """Return the pairs that the judge is asked about in this stage, the older text first."""
+    review = state.review
+    if review.is_judged:
+        return []
+    return [_name_texts(review, pair) for pair in review.pairs]
+
+
+def _name_texts(review: RoundReview, pair: ComparedPair) -> Pair:
+    return review.texts[pair.other], review.texts[pair.one]
 
 
 def _list_near_pairs(state: Swarm) -> list[ComparedPair]:
@@ -371,15 +383,29 @@ def _list_best_backed(state: Swarm) -> list[int]:
 
 
 def _list_second_looks(state: Swarm) -> list[ComparedPair]:
-    """Return pairs of known texts whose places are in doubt."""
-    texts = state.review.texts
-    places = {normalize_idea(text): at for at, text in enumerate(texts[: state.review.first_new])}
-    doubts = TextGroups(state.board.by_text, state.board.verdicts).list_doubts(places)
+    """Return pairs of known texts that a single word of the judge keeps apart, where one of them stands alone; the nearest first."""
+    board, texts = state.board, state.review.texts
+    places = {normalize_label(text): at for at, text in enumerate(texts[: state.review.first_new])}
+    ideas = Counter(board.by_text.values())
+    between = Counter(_name_sides(state, key) for key in state.groups.judged)
     looks: list[ComparedPair] = []
-    for pair in islice(doubts, MAX_SECOND_LOOKS):
-        other, one = sorted(places[key] for key in pair)
-        looks.append(_build_pair(state.review, one, other))
-    return looks
+    for key, pair in state.groups.judged.items():
+        sides = _name_sides(state, key)
+        # What two verdicts say is not in doubt.
+        if not pair.is_said_once or key in board.looked or between[sides] > 1:
+            continue
+        if not set(key) <= places.keys():
+            continue
+        other, one = sorted(places[text] for text in key)
+        if 1 in {ideas[state.review.ideas[one]], ideas[state.review.ideas[other]]}:
+            looks.append(_build_pair(state.review, one, other))
+    looks.sort(key=lambda pair: (-pair.likeness, pair.one, pair.other))
+    return looks[:MAX_SECOND_LOOKS]
+
+
+def _name_sides(state: Swarm, key: Pair) -> Pair:
+    """Return the groups that a pair stands between."""
+    return order_pair(state.groups.find(key[0]), state.groups.find(key[1]))
 
 
 def _is_denial(pair: ComparedPair, review: RoundReview) -> bool:
@@ -388,71 +414,90 @@ def _is_denial(pair: ComparedPair, review: RoundReview) -> bool:
     return is_against(one, other) and measure_by_words(one, (other,))[0] >= JOIN_AT
 
 
-def list_judgements(review: RoundReview) -> Iterator[tuple[ComparedPair, PairJudgement]]:
-    """Yield what the judge said of each pair, its first word on it; pairs without a verdict are missing."""
-    if review.judgements is None:
-        return
-    said = {
-        each.pair: each
-        for each in reversed(review.judgements.judgements)
-        if each.verdict is not None
-    }
-    for number, pair in enumerate(review.pairs, 1):
-        if number in said:
-            yield pair, said[number]
-
-
 def sort_ideas(state: Swarm) -> IdeasSorted:
     """Assign every text that nobody stated before to an idea; by new verdicts others may move."""
     review, board = state.review, state.board
-    report, said, declared = review.likenesses, _collect_verdicts(state), _collect_agreements(state)
-    groups = TextGroups(board.by_text, {**board.verdicts, **said})
-    agreed: dict[str, int] = {}
-    free = len(board.ideas) + 1
-    for key in map(normalize_idea, review.fresh):
-        # The author's own word comes first; a judge is only asked where the author says nothing.
-        agreed[key] = _find_first_named_idea(board, groups.where, declared.get(key, ()))
-        idea = agreed[key] or groups.find_best(key) or free
-        groups.add(key, idea)
-        if idea == free:
-            free += 1
-    groups.regroup({key for pair in said for key in pair}, free)
+    agreed = _find_agreed_texts(state)
+    pairs = [*_list_denials(state), *_list_agreements(state, agreed)]
+    groups = add_judged(state.groups, pairs, state.opened.subject.options)
     measure = ""
     if review.has_new:
         measure = "words (fallback)"
-        if report is not None:
-            measure = report.by
+        if review.likenesses is not None:
+            measure = review.likenesses.by
     judge = ""
-    if review.judgements is not None:
+    if review.judged:
         judge = state.judge or ""
+    where = _place_texts(board, review.fresh, groups)
     return IdeasSorted(
         round=state.round,
         # Recorded with the result, so that a report can say which measure found the pairs.
         by=measure,
-        placed=tuple(_list_placed(state, groups.where, agreed)),
+        placed=tuple(
+            _list_placed(state, where, {key: where[other] for key, other in agreed.items()})
+        ),
         judge=judge,
-        judged=len(list(list_judgements(review))),
+        judged=len(review.judged),
     )
 
 
-def _collect_verdicts(state: Swarm) -> dict[Pair, tuple[float, int]]:
-    """Return the pairs that were judged in this round, with all verdicts on them. A denial in nearly the same words is none."""
-    verdicts: dict[Pair, tuple[float, int]] = {}
-    for near, said in list_judgements(state.review):
-        pair = _name_pair(state.review, near)
-        # A pair may be judged twice in one call, once in each order.
-        weight, count = verdicts.get(pair) or state.board.verdicts.get(pair, (0.0, 0))
-        verdict = said.verdict
-        if verdict != "opposite" and _is_denial(near, state.review):
-            verdict = "opposite"
-        verdicts[pair] = (weight + VERDICT_WEIGHTS[verdict], count + 1)
-    return verdicts
+def _find_agreed_texts(state: Swarm) -> dict[str, str]:
+    """Return what each new text agrees with by its author's own word, both normalized: an idea's text, or one before it.
+
+    That word comes first: a judge is only asked where the author says nothing.
+    """
+    board, declared = state.board, _collect_agreements(state)
+    earlier: set[str] = set()
+    agreed: dict[str, str] = {}
+    for key in map(normalize_idea, state.review.fresh):
+        for name in declared.get(key, ()):
+            idea = board.idea(find_named_idea(board, board.by_text, name))
+            other = normalize_idea(name)
+            if idea is not None:
+                other = normalize_idea(idea.text)
+            if idea is not None or other in earlier:
+                agreed[key] = other
+                break
+        earlier.add(key)
+    return agreed
 
 
-def _name_pair(review: RoundReview, pair: ComparedPair) -> Pair:
-    return order_pair(
-        normalize_idea(review.texts[pair.one]), normalize_idea(review.texts[pair.other])
-    )
+def _list_denials(state: Swarm) -> Iterator[JudgedPair]:
+    """Yield the pairs that nobody is asked about: they deny each other in nearly the same words."""
+    for pair in state.review.denials:
+        one, other = _name_texts(state.review, pair)
+        yield JudgedPair(one=one, other=other, first="opposite", second="opposite")
+
+
+def _list_agreements(state: Swarm, agreed: Mapping[str, str]) -> Iterator[JudgedPair]:
+    """Yield what authors say that their texts are."""
+    texts = _index_texts(state.board.findings)
+    for key, other in agreed.items():
+        yield _build_agreement(texts[key], texts.get(other, other))
+
+
+def _build_agreement(text: str, idea: str) -> JudgedPair:
+    return JudgedPair(one=idea, other=text, first="same", second="same", reason="agreesWith")
+
+
+def _place_texts(board: Board, fresh: Iterable[str], groups: Groups) -> dict[str, int]:
+    """Return the idea of each normalized text: that of its group whose founding text is the oldest, else a new one."""
+    texts = _index_texts(board.findings)
+    texts |= {normalize_idea(text): text for text in fresh}
+    founding = _index_founding_texts(board)
+    numbers: dict[str, int] = {}
+    for key, text in founding.items():
+        head = groups.find(text)
+        numbers[head] = min(board.by_text[key], numbers.get(head, board.by_text[key]))
+    where: dict[str, int] = {}
+    free = len(board.ideas) + 1
+    for key in (*board.by_text, *map(normalize_idea, fresh)):
+        head = groups.find(texts.get(key, key))
+        if head not in numbers:
+            numbers[head] = free
+            free += 1
+        where[key] = numbers[head]
+    return where
 
 
 def _list_placed(
@@ -488,10 +533,13 @@ def _explain_judgement(
     review: RoundReview, where: Mapping[str, int], key: str
 ) -> tuple[float | None, str]:
     """Return how near a text was to another of its idea, and what the judge said of both in this round, if it did."""
-    for near, said in list_judgements(review):
-        one, other = _name_pair(review, near)
-        if said.verdict == "same" and key in (one, other) and where[one] == where[other]:
-            return near.likeness, said.reason
+    likenesses: dict[Pair, float] = {}
+    for near in review.pairs:
+        likenesses[_name_texts(review, near)] = near.likeness
+    for pair in review.judged:
+        both = (normalize_idea(pair.one), normalize_idea(pair.other))
+        if pair.verdict == "same" and key in both and where.get(both[0]) == where.get(both[1]):
+            return likenesses.get((pair.one, pair.other)), pair.reason
     return None, ""
 
 
@@ -512,15 +560,6 @@ def _collect_agreements(state: Swarm) -> dict[str, tuple[str, ...]]:
         if names and finding.key not in apart:
             agreements.setdefault(finding.key, tuple(names))
     return agreements
-
-
-def _find_first_named_idea(board: Board, places: Mapping[str, int], names: Iterable[str]) -> int:
-    """Return the idea of the first of these names that names one; 0 if none does."""
-    for name in names:
-        idea = find_named_idea(board, places, name)
-        if idea:
-            return idea
-    return 0
 
 
 def find_named_idea(board: Board, places: Mapping[str, int], name: str) -> int:
@@ -580,9 +619,31 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
         findings=findings,
         ideas=ideas,
         by_text=by_text,
-        verdicts=_add_verdicts(state, placed),
+        looked=before.looked | _list_looked(state),
     )
-    return fast_replace(state, agents=agents, board=board)
+    return fast_replace(state, agents=agents, board=board, groups=_settle_groups(state, placed))
+
+
+def _list_looked(state: Swarm) -> frozenset[Pair]:
+    """Return the pairs of known texts that the judge was asked about again."""
+    review = state.review
+    looked: set[Pair] = set()
+    for pair in review.pairs:
+        if pair.one < review.first_new:
+            one, other = _name_texts(review, pair)
+            looked.add(order_pair(normalize_label(one), normalize_label(other)))
+    return frozenset(looked)
+
+
+def _settle_groups(state: Swarm, placed: Collection[PlacedIdea]) -> Groups:
+    """Return the groups with what needed no judge in this round."""
+    pairs = [*_list_denials(state)]
+    for each in placed:
+        if each.reason == "agreesWith":
+            pairs.append(_build_agreement(each.text, each.similar_to))
+    if not pairs:
+        return state.groups
+    return add_judged(state.groups, pairs, state.opened.subject.options)
 
 
 def _with_idea(finding: Finding, by_text: Mapping[str, int], named: Iterable[int]) -> Finding:
@@ -629,17 +690,3 @@ def _count_backers(
 
 def _is_rated_low(finding: Finding) -> bool:
     return finding.rating is not None and finding.rating < HELD_FROM
-
-
-def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair, tuple[float, int]]:
-    """Return the verdicts on pairs with those of this round, the oldest left out; what an author says counts as one, too."""
-    if state.judge is None:
-        return state.board.verdicts
-    verdicts = {**state.board.verdicts, **_collect_verdicts(state)}
-    for each in placed:
-        if each.reason == "agreesWith":
-            pair = order_pair(normalize_idea(each.text), normalize_idea(each.similar_to))
-            verdicts[pair] = (AGREED, 1)
-    if len(verdicts) > MAX_VERDICTS:
-        return dict([*verdicts.items()][-MAX_VERDICTS:])
-    return verdicts

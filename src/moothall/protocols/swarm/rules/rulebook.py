@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 from moothall.domain.dictionaries import group_pairs
 from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import (
+    AnswersGrouped,
     Closed,
     Entry,
     Fact,
@@ -28,11 +29,14 @@ from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.replace import dataclass, fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.session_state import (
+    JudgeHearing,
     RunningTime,
     compute_running_time,
     evolve_shared,
+    is_judge_ask,
     update_pending,
 )
+from moothall.protocols.answer_judge import find_grouping_step
 from moothall.protocols.facts_first import find_facts_step, is_facts_ask, list_fact_asks
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
@@ -42,8 +46,6 @@ from moothall.protocols.swarm.rules import endings, operations, review, round_st
 from moothall.protocols.swarm.rules.endings import find_end_reason
 from moothall.protocols.swarm.state import CONFIRMS, RoundReview, Stage, Swarm
 
-POOLING: Final = 9
-"""The attempt by which the judge's ask before the close differs from that of the round."""
 _PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "roles")
 _SEATS: Final = ("opinions", "synced", "awaited", "acknowledged", "ends")
 
@@ -59,7 +61,8 @@ class SwarmRules:
 
     def initial(self, opened: Opened) -> Swarm:
         assert isinstance(opened, facts.SwarmOpened)
-        return Swarm(opened=opened, seats=opened.seats)
+        judge = next((seat for seat in opened.seats if seat.id == opened.settings.judge), None)
+        return Swarm(opened=opened, seats=opened.seats, judge_seat=judge)
 
     def evolve(self, state: Swarm, entry: Entry) -> Swarm:
         if state.stage == "closed":
@@ -79,6 +82,11 @@ class SwarmRules:
                 return _apply_loss(state, fact)
             case FactsListed():
                 return fast_replace(state, sealed_after=entry.seq)
+            case AnswersGrouped(pairs=pairs) if fact.judge is not None:
+                judged = tuple(pair for pair in pairs if pair.verdict is not None)
+                return fast_replace(
+                    state, review=fast_replace(state.review, judged=judged, is_judged=True)
+                )
             case InputGiven():
                 return _put_vote_again(state)
             case Closed():
@@ -107,6 +115,9 @@ class SwarmRules:
         asks = build_asks(state)
         if asks:
             return asks
+        settling = _find_judging(state)
+        if isinstance(settling, Record):
+            return (settling,)
         fact = _NEXT_FACT[state.stage](state)
         steps = CONFIRMS.get(type(fact), ())
         # A fault of the rulebook itself. It is recorded and ends the run; raising would stop the engine at every restart.
@@ -148,15 +159,14 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
             return tuple(
                 _build_explore_ask(state, seat) for seat in round_start.list_waiting_seats(state)
             )
-        case "review" if state.stop is None:
-            return tuple(
-                _build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items()
-            )
-        case "pool" if state.stop is None:
-            if state.judge is None or state.review.is_judged:
-                return ()
-            # Beside the ask of the round, which has the same kind.
-            return (_build_ask(state, "judge", state.judge, attempt=POOLING),)
+        case "review" | "pool" if state.stop is None:
+            reviewers = _list_reviewers(state)
+            asks = [_build_ask(state, kind, seat) for seat, kind in reviewers.items()]
+            judging = _find_judging(state)
+            # The measure finds the pairs, so the judge is asked after it; and nobody is asked two things at once.
+            if isinstance(judging, Ask) and not {judging.seat, DIRECTOR.id} & reviewers.keys():
+                asks.append(judging)
+            return tuple(asks)
         case "vote":
             attempt = int(state.is_put_again)
             writer = endings.find_synthesis_writer(state)
@@ -179,6 +189,14 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
 
 def _find_facts_patience(state: Swarm) -> float:
     return state.settings.round_timeout or facts.ROUND_SECONDS
+
+
+def _find_judging(state: Swarm) -> Ask | Record | None:
+    """Return what comes before ideas are sorted or pooled: an ask of their judge, or what it has said (Q-3)."""
+    if state.stage not in {"review", "pool"} or state.judge_seat is None or state.review.is_judged:
+        return None
+    patience = state.settings.round_timeout or facts.ROUND_SECONDS
+    return find_grouping_step(state, review.list_wanted_pairs(state), patience, "round_timeout")
 
 
 def _find_run_fault(state: Swarm) -> str:
@@ -231,16 +249,7 @@ def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
         reviewers[VALIDATOR] = "validate"
     if review.has_new:
         reviewers[DIRECTOR.id] = "compare"
-    waiting = {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
-    # The measure finds the pairs, so the judge is asked after it; and nobody is asked two things at once.
-    if (
-        review.pairs
-        and not review.is_judged
-        and state.judge is not None
-        and state.judge not in waiting
-    ):
-        waiting[state.judge] = "judge"
-    return waiting
+    return {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
 
 
 def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
@@ -285,8 +294,6 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
             return _with_review(state, seat, validation=said)
         case answers.SimilarityReport() as said:
             return review.with_pairs(_with_review(state, seat, likenesses=said))
-        case answers.IdeaJudgements() as said:
-            return _with_review(state, seat, judgements=said, is_judged=True)
         case answers.SwarmBallot() as said:
             return fast_replace(state, ballots={**state.ballots, seat: said})
         case answers.Synthesis(content=content):
@@ -306,14 +313,13 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     seat, agent = fact.seat, state.agents.get(fact.seat)
     if agent is not None:
         state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
+    if is_judge_ask(fact.ask):
+        return state
     # Which kind of ask failed follows from the stage, because each stage has its own kinds.
     if state.stage == "review":
-        is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat).id
-        state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
+        state = _with_review(state, seat)
         # Without the measure, words find the pairs.
         return review.with_pairs(state) if seat == DIRECTOR.id else state
-    if state.stage == "pool":
-        return _with_review(state, seat, is_judged=True)
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
@@ -395,8 +401,16 @@ def _build_round_start(state: Swarm) -> Fact:
 
 def _apply_round_start(state: Swarm, fact: facts.RoundBegun) -> Swarm:
     orders = {order.seat: order for order in fact.orders}
+    # A judge that was lost in a round is asked again in the next one.
+    hearing = JudgeHearing(asked=state.hearing.asked)
     return fast_replace(
-        state, round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview()
+        state,
+        round=fact.round,
+        orders=orders,
+        answered={},
+        lost={},
+        review=RoundReview(),
+        hearing=hearing,
     )
 
 

@@ -1,7 +1,6 @@
 """Twins before the close: ideas among the first ones that say the same in other words are pooled with their readings (S-38).
 
-The pairs of the first ideas are put to the judge once more, each in both orders, in one call. Two ideas become one where both orders
-say so and no other pair of the two groups says otherwise twice.
+The pairs of the first ideas are put to the judge once more, each in both orders; what the groups of answers then call one is pooled.
 """
 
 from collections.abc import Iterator
@@ -9,11 +8,11 @@ from itertools import combinations
 from typing import Final
 
 from moothall.domain.replace import fast_replace
-from moothall.protocols.swarm.answers import ComparedPair, PairVerdict
+from moothall.domain.session_state import JudgeHearing
+from moothall.protocols.swarm.answers import ComparedPair
 from moothall.protocols.swarm.facts import PlacedIdea, TwinsPooled
 from moothall.protocols.swarm.rules.endings import list_best_backed_ideas
 from moothall.protocols.swarm.rules.evidence import build_choice
-from moothall.protocols.swarm.rules.review import list_judgements
 from moothall.protocols.swarm.state import Idea, RoundReview, Swarm, parse_number
 from moothall.scoring.likeness import measure_by_words, normalize_idea
 
@@ -27,7 +26,9 @@ def start_pooling(state: Swarm) -> Swarm:
     texts = tuple(idea.text for idea in ideas)
     pairs = tuple(_list_pairs(texts))
     review = RoundReview(texts=texts, ideas=tuple(idea.number for idea in ideas), pairs=pairs)
-    return fast_replace(state, stage="pool", review=review)
+    # A judge that was lost in a round is asked again before the close.
+    hearing = JudgeHearing(asked=state.hearing.asked)
+    return fast_replace(state, stage="pool", review=review, hearing=hearing)
 
 
 def can_pool(state: Swarm) -> bool:
@@ -51,50 +52,38 @@ def _list_first_ideas(state: Swarm) -> list[Idea]:
 
 
 def _list_pairs(texts: tuple[str, ...]) -> Iterator[ComparedPair]:
-    """Yield each pair in both orders: what a judge says of one order alone may be its place in the list."""
-    places = [*combinations(range(len(texts)), 2)]
-    for one, other in (*places, *((other, one) for one, other in reversed(places))):
+    for other, one in combinations(range(len(texts)), 2):
         likeness = measure_by_words(texts[one], (texts[other],))[0]
         yield ComparedPair(one=one, other=other, likeness=round(likeness, 4))
 
 
 def pool_twins(state: Swarm) -> TwinsPooled:
-    """Return which ideas the judge calls one in both orders; the older of them stays."""
+    """Return which ideas the judge calls one; the older of them stays."""
     review = state.review
-    said: dict[frozenset[int], list[PairVerdict | None]] = {}
-    reasons: dict[frozenset[int], str] = {}
-    for pair, judgement in list_judgements(review):
-        key = frozenset((review.ideas[pair.one], review.ideas[pair.other]))
-        said.setdefault(key, []).append(judgement.verdict)
-        reasons[key] = judgement.reason
-    twins = {key for key, verdicts in said.items() if verdicts == ["same", "same"]}
-    apart = {key for key, verdicts in said.items() if len(verdicts) > 1 and "same" not in verdicts}
-    pools = {number: {number} for number in review.ideas}
-    for one, other in sorted(tuple(sorted(key)) for key in twins):
-        left, right = pools[one], pools[other]
-        is_contradicted = any(frozenset((a, b)) in apart for a in left for b in right)
-        if left is right or is_contradicted:
-            continue
-        left |= right
-        for number in right:
-            pools[number] = left
-    placed = tuple(_list_moves(state, pools, reasons))
+    first: dict[int, int] = {}
+    for number in review.ideas:
+        first[number] = min(other for other in review.ideas if _is_one(state, number, other))
     judge = ""
-    if review.judgements is not None:
+    if review.is_judged:
         judge = state.judge or ""
-    return TwinsPooled(round=state.round, placed=placed, judge=judge, judged=len(said))
+    placed = tuple(_list_moves(state, first))
+    return TwinsPooled(round=state.round, placed=placed, judge=judge, judged=len(review.judged))
 
 
-def _list_moves(
-    state: Swarm, pools: dict[int, set[int]], reasons: dict[frozenset[int], str]
-) -> Iterator[PlacedIdea]:
+def _is_one(state: Swarm, one: int, other: int) -> bool:
+    ideas = state.board.ideas
+    return one == other or state.groups.is_same(ideas[one].text, ideas[other].text)
+
+
+def _list_moves(state: Swarm, pools: dict[int, int]) -> Iterator[PlacedIdea]:
     """Yield each text of an idea that is pooled with an older one."""
     board = state.board
     for key, number in board.by_text.items():
-        first = min(pools.get(number, {number}))
+        first = pools.get(number, number)
         if first == number:
             continue
         older, text = board.ideas[first], board.ideas[number].text
+        pair = state.groups.find_pair(text, older.text)
         if key != normalize_idea(text):
             text = key
         yield PlacedIdea(
@@ -102,5 +91,5 @@ def _list_moves(
             idea=first,
             reason="judge",
             similar_to=older.text,
-            why=reasons.get(frozenset((first, number)), ""),
+            why="" if pair is None else pair.reason,
         )
