@@ -480,6 +480,8 @@ def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) ->
         terminal.type("2\r")
         terminal.wait_for("On which condition?")
         terminal.type("with bread\r")
+        terminal.wait_for("By when must it hold")
+        terminal.type("2027-01-31\r")
         terminal.wait_for("Why?")
         terminal.type("\r")
         terminal.wait_for("How sure are you?")
@@ -493,8 +495,8 @@ def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) ->
         1,
     )
     decision = cli.json("show", "s")
-    assert [(each["seat"], each["text"]) for each in decision["obligations"]] == [
-        ("me", "with bread")
+    assert [(each["seat"], each["text"], each["due"]) for each in decision["obligations"]] == [
+        ("me", "with bread", "2027-01-31")
     ]
     assert [each["confidenceAfter"] for each in decision["positions"] if each["seat"] == "me"] == [
         0.9

@@ -132,14 +132,17 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(
     form.get_by_role("radio", name=re.compile("condition", re.IGNORECASE)).check()
     send(page)
     expect(form.get_by_role("alert")).to_contain_text("Please answer")
+    # By when is asked only once there is a condition.
+    expect(form.get_by_label(re.compile("By when"))).to_have_count(0)
     form.get_by_label(re.compile("condition", re.IGNORECASE)).last.fill("The workshop stays.")
+    form.get_by_label(re.compile("By when")).fill("2027-01-31")
     page.reload()
     expect(form.get_by_label(re.compile("condition", re.IGNORECASE)).last).to_have_value(
         "The workshop stays."
     )
     send(page)
     # What was understood can be taken back; then it is as if nothing was sent.
-    counted = ["conditional support", "The workshop stays."]
+    counted = ["conditional support", "The workshop stays.", "2027-01-31"]
     empty = ["no reason is given", "not stated", "no entry is named"]
     counted += [f"Left empty: {meaning}" for meaning in empty]
     expect(page.locator("[data-test=confirm] dd")).to_have_text(counted)

@@ -31,10 +31,11 @@ class PersonChoice:
 class PersonStep:
     """One question. With `choices` the answer is one of them; `kind` says how it is read from a sentence.
 
-    `only_after` names an earlier step and the values after which this one is asked. Steps with the same `group` belong to one of
-    several items, such as one idea of a ballot. `is_long`: several lines are welcome. `default` stands in the prompt to be
-    edited. `numbers` are the entries that may be named; a `reference` is also read from a sentence that names one as #2.
-    `if_empty` says in words what is recorded where a step is left empty; without it nothing is. `unit` is what a number is in.
+    `only_after` names an earlier step and the values after which this one is asked, no value for any answer. Steps with the
+    same `group` belong to one of several items, such as one idea of a ballot. `is_long`: several lines are welcome. `default`
+    stands in the prompt to be edited. `numbers` are the entries that may be named; a `reference` is also read from a sentence
+    that names one as #2. `if_empty` says in words what is recorded where a step is left empty; without it nothing is. `unit` is
+    what a number is in.
     """
 
     name: str
@@ -58,7 +59,12 @@ class PersonStep:
 
     def is_due(self, answers: "Answers") -> bool:
         """Whether it is asked after these answers to the steps before it."""
-        return self.only_after is None or answers.get(self.only_after[0]) in self.only_after[1]
+        if self.only_after is None:
+            return True
+        key, values = self.only_after
+        if not values:
+            return bool(answers.get(key))
+        return answers.get(key) in values
 
 
 def build_key(name: str, group: str) -> str:

@@ -661,6 +661,8 @@ PERSON_SEAT: Catalogue[PersonSeatText]
 class PersonStepsText(TermsText):
     position: str
     condition: str
+    due: str
+    no_due: str
     why: str
     no_reason: str
     confidence: str

@@ -24,6 +24,7 @@ WORDS: Final = "words"
 CONFIDENCE: Final = "confidence"
 POSITION: Final = "position"
 MOVED_BY: Final = "moved_by"
+DUE: Final = "due"
 CHOICE: Final = "choice"
 
 
@@ -72,9 +73,14 @@ def ask_which_and_why(
 
 
 def ask_position(
-    language: Language, values: Sequence[str], *, text: str = "", group: str = ""
+    language: Language,
+    values: Sequence[str],
+    *,
+    text: str = "",
+    group: str = "",
+    asks_due: bool = True,
 ) -> tuple[PersonStep, ...]:
-    """Return the questions of a vote: the position, its condition where it has one, and the reason."""
+    """Return the questions of a vote: the position, its condition where it has one and by when it must hold, and the reason."""
     words = PERSON_STEPS[language]
     conditional = tuple(value for value in values if value.startswith("conditional"))
     steps = [
@@ -89,7 +95,21 @@ def ask_position(
                 name=CONDITION, text=words.condition, is_needed=True, only_after=after, group=group
             )
         )
+    if conditional and asks_due:
+        steps.append(ask_due(language, group=group))
     return (*steps, ask_why(language, is_long=True, group=group))
+
+
+def ask_due(language: Language, *, group: str = "") -> PersonStep:
+    """Return the question by when a condition must hold, after any condition; it may be left out."""
+    words = PERSON_STEPS[language]
+    return PersonStep(
+        name=DUE,
+        text=words.due,
+        only_after=(build_key(CONDITION, group), ()),
+        if_empty=words.no_due,
+        group=group,
+    )
 
 
 def ask_confidence(

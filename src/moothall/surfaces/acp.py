@@ -115,7 +115,13 @@ class EditorSeat:
     def _is_due(self, step: dict[str, Any]) -> bool:
         """Whether a step is asked at all, after what was answered to the one that it depends on."""
         after = step.get("onlyAfter")
-        return after is None or self.answers.get(after[0]) in after[1]
+        if after is None:
+            return True
+        said = self.answers.get(after[0])
+        # Without values any answer will do.
+        if not after[1]:
+            return bool(said)
+        return said in after[1]
 
     def _find_step(self, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
         """The next question: the first, then each that needs an answer, or takes a position on one of several items."""

@@ -181,7 +181,13 @@ function AskForm({ person, view, items, title, onWrite, onSent }: AskFormProps) 
   }, []);
   const words = steps.flatMap((step) => (step.choices.length === 0 && answers[step.key]?.trim() ? [answers[step.key]] : [])).join("\n\n");
   useEffect(() => onWrite(words), [words]);
-  const isAsked = (step: PersonStep): boolean => !step.onlyAfter || step.onlyAfter[1].includes(answers[step.onlyAfter[0]] ?? "");
+  const isAsked = (step: PersonStep): boolean => {
+    if (!step.onlyAfter) return true;
+    const [key, values] = step.onlyAfter;
+    const said = answers[key] ?? "";
+    // Without values any answer will do.
+    return values.length === 0 ? said.trim() !== "" : values.includes(said);
+  };
   const shown = steps.filter(isAsked);
   const write = (step: PersonStep, value: string): void => {
     setAnswers((old) => {

@@ -376,7 +376,7 @@ FORMS: Final = index_by_kind(
             read=lambda _, answers: answers[person_steps.POSITION],
         ),
         Row("condition", read=lambda _, answers: answers.get(CONDITION, "")),
-        Row("due"),
+        Row("due", read=lambda _, answers: answers.get(person_steps.DUE, "")),
         Row("who"),
         replace(
             person_steps.CONFIDENCE_FIELD,

@@ -228,8 +228,10 @@ def _read_ballot(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
     for line in asked.list_lines(asked.candidates):
         position = answers.get(build_key(person_steps.POSITION, str(line.id)))
         condition = answers.get(build_key(CONDITION, str(line.id)), "")
+        due = answers.get(build_key(person_steps.DUE, str(line.id)), "")
         if position:
-            votes.append({"candidate": line.id, "position": position, "condition": condition})
+            vote = {"candidate": line.id, "position": position, "condition": condition}
+            votes.append({**vote, "due": due} if due else vote)
     if not votes:
         raise BadAnswer(asked.text.no_positions)
     return votes
@@ -412,6 +414,7 @@ def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
             only_after=after,
             if_empty=words.no_condition,
         ),
+        person_steps.ask_due(asked.language),
         person_steps.ask_why(asked.language, is_long=True),
         person_steps.ask_confidence(asked.language, only_after=after),
     ]
@@ -459,7 +462,11 @@ VOTE_FIELDS: Final = (
         when=lambda asked: not asked.candidates or (bool(asked.options) and not asked.is_outside),
         read=lambda _, answers: answers.get(CONDITION, ""),
     ),
-    replace(DUE, when=lambda asked: not asked.candidates or bool(asked.options)),
+    replace(
+        DUE,
+        when=lambda asked: not asked.candidates or bool(asked.options),
+        read=lambda _, answers: answers.get(person_steps.DUE, ""),
+    ),
     replace(WHO, when=lambda asked: not asked.candidates or bool(asked.options)),
     replace(CONFIDENCE, ask=_ask_vote_confidence),
     replace(

@@ -282,7 +282,7 @@ def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
         if number in voted:
             question = asked.text.vote.format(number=number, text=text)
             steps += person_steps.ask_position(
-                asked.language, get_args(VotePosition), text=question, group=group
+                asked.language, get_args(VotePosition), text=question, group=group, asks_due=False
             )
     return [*steps, person_steps.ask_confidence(asked.language)] if voted else steps
 

@@ -416,7 +416,8 @@ class PersonStepOut(ApiModel):
     default: str
     choices: list[ChoiceOut]
     only_after: tuple[str, list[str]] | None = Field(
-        default=None, description="Asked only where the answer to this step is one of these."
+        default=None,
+        description="Asked only where the answer to this step is one of these; where none are listed, after any answer.",
     )
     group: str = Field(description="Steps with the same group belong to one of several items.")
     numbers: list[int] = Field(default=[], description="The entries that may be named.")
