@@ -90,9 +90,12 @@ def build_decision_record(
         closed_at=timeline.last_at,
         head=head.hex(),
         strength=decision.strength,
-        obligations=obligations,
-        number=_record_number(decision),
-        forecast=None if decision.forecast is None else decision.forecast.pooled,
+    )
+    forecast = None
+    if decision.forecast is not None:
+        forecast = decision.forecast.pooled
+    record = replace(
+        record, obligations=obligations, number=_record_number(decision), forecast=forecast
     )
     summary = summarize_decision(decision)
     return replace(
