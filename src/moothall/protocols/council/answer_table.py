@@ -406,14 +406,15 @@ def _ask_option(asked: CouncilAsk) -> list[PersonStep]:
     words = PERSON_STEPS[asked.language]
     step = replace(person_steps.ask_choice(asked.language, asked.voted), text=asked.text.vote_for)
     after = (person_steps.CHOICE, asked.voted)
+    condition = PersonStep(
+        name=CONDITION,
+        text=asked.text.questions[CONDITION],
+        only_after=after,
+        if_empty=words.no_condition,
+    )
     return [
         step,
-        PersonStep(
-            name=CONDITION,
-            text=asked.text.questions[CONDITION],
-            only_after=after,
-            if_empty=words.no_condition,
-        ),
+        condition,
         person_steps.ask_due(asked.language),
         person_steps.ask_why(asked.language, is_long=True),
         person_steps.ask_confidence(asked.language, only_after=after),
