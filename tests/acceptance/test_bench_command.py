@@ -114,11 +114,14 @@ def test_an_outage_costs_no_question(cli: Cli, provider: ModelProvider) -> None:
     (cli.cwd / "colours.jsonl.moot").rename(cli.cwd / "more.jsonl.moot")
     done = cli("bench", more, *MODELS, "--json")
     found = json.loads(done.out)
-    assert [line.partition(" ")[2] for line in done.err.splitlines() if "parked" in line] == [
-        "vote: … parked"
-    ] * 2
+    parked = [line.partition(" ")[2] for line in done.err.splitlines() if "parked" in line]
+    assert sorted(parked) == [
+        *["openai:guessing (bare): … parked"] * 2,
+        *["openai:skilled (bare): … parked"] * 2,
+        *["vote: … parked"] * 2,
+    ]
     assert found["ways"]["openai:skilled"]["asked"] == 3
-    assert found["unasked"] == {"parked": 2}
+    assert found["unasked"] == {"parked": 6}
     provider.is_out = False
     assert cli.json("bench", more, *MODELS)["ways"]["openai:skilled"]["asked"] == 5
 
@@ -134,7 +137,7 @@ def test_nothing_is_begun_beyond_the_money(tmp_path: Path, cli: Cli) -> None:
             )
 
     found = held(work())
-    assert (dict(found.unasked), found.ways["openai:skilled"]) == ({"money": 3}, {})
+    assert (dict(found.unasked), found.ways["openai:skilled"]) == ({"money": 6}, {})
 
 
 BAD: list[tuple[str, str, str]] = [
@@ -315,3 +318,46 @@ def test_a_judge_of_another_family_judges_free_answers_and_its_own_error_is_show
         "of the same family as openai:skilled"
         in cli(*words, "--judge", "openai:skilled", code=2).err
     )
+
+
+def test_each_question_says_what_each_way_answered_and_which_are_wrong(
+    cli: Cli, provider: ModelProvider
+) -> None:
+    """G-3: in JSON and HTML, by category, with the model as a user calls it, and the calls of the vote as they were paid."""
+    file = write_questions(cli.cwd / "colours.jsonl", 4)
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(rows):
+        row["category"] = "even" if number % 2 == 0 else "odd"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    found = cli.json("bench", str(file), *MODELS)
+    first = found["questions"][0]
+    assert (first["question"], first["answer"]) == ("Question 0: red or blue?", "blue")
+    assert first["answers"]["openai:skilled"]["said"] == "red"
+    assert first["answers"]["openai:skilled"]["right"] is False
+    assert [each["answers"]["openai:guessing"]["right"] for each in found["questions"]] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert found["categories"]["odd"]["openai:guessing"]["right"] == 1
+    # What a user would send: the question, and no word of Moot's.
+    bare = [text for text in provider.prompts if text.strip().endswith("red or blue?")]
+    assert len(bare) == 4 * 2
+    assert found["ways"]["openai:skilled (bare)"]["calls"] == 4
+    # Blind answers that are split are voted on: these calls are paid, too.
+    split = [each["answers"]["vote"]["calls"] for each in found["questions"]]
+    assert min(split) == 3
+    assert max(split) > 3
+    html = cli("bench", str(file), *MODELS, "--form", "html").out
+    assert "Question 3: red or blue?" in html
+    assert "✗ red" in html
+    assert "By category" in html
+
+
+def test_a_folder_is_no_file_of_questions(cli: Cli) -> None:
+    """G-3: one sentence, also for the current folder, which has no name."""
+    for place in (".", str(cli.cwd)):
+        done = cli("bench", place, *MODELS, code=2)
+        assert "is a folder" in done.err
+        assert "Traceback" not in done.err

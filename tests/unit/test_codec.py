@@ -30,6 +30,7 @@ from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, InputGiven,
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import FILE_KINDS, HEAD_KINDS, StoredRecord
 from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
+from moothall.features.bench.bare import KINDS as BENCH_KINDS
 from moothall.features.notices.register import KINDS as NOTICE_KINDS
 from moothall.features.persona.facts import (
     ConclusionDrafted,
@@ -46,6 +47,7 @@ KINDS = {
     **MEMORY_KINDS,
     **ACCESS_KINDS,
     **NOTICE_KINDS,
+    **BENCH_KINDS,
     **LABEL_KINDS,
     **HEAD_KINDS,
     **FILE_KINDS,

@@ -386,11 +386,13 @@ class BriefRequest:
             and self._prefixes.wants_mark(shared)
         )
         if not is_marked and not pictures:
-            return ModelRequest.user_text_prompt(user, instructions=self.brief.system)
+            return ModelRequest.user_text_prompt(user, instructions=self.brief.system or None)
         content: list[Any] = [user, *pictures]
         if is_marked:
             content = [shared, *pictures, CachePoint(), user.removeprefix(shared)]
-        return ModelRequest(parts=[UserPromptPart(content=content)], instructions=self.brief.system)
+        return ModelRequest(
+            parts=[UserPromptPart(content=content)], instructions=self.brief.system or None
+        )
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
         # The limit only stops a model that runs away.

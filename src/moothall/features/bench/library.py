@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from moothall.app.environment import open_ledger
-from moothall.app.estimates import Range, estimate_session, list_unpriced
+from moothall.app.estimates import Range, estimate_session, find_price, list_unpriced
 from moothall.domain.replace import dataclass
 from moothall.features.bench.outcome import BenchOutcome
 from moothall.features.bench.questions import (
@@ -27,11 +27,15 @@ from moothall.features.bench.runs import (
     count_recorded,
 )
 from moothall.features.bench.words import BENCH
-from moothall.plugins import BadSetting, Language, Moot, resolve_home
+from moothall.plugins import BadSetting, Language, Moot, Seat, SeatId, resolve_home
 
 if TYPE_CHECKING:
     from moothall.ports.ledger import Ledger
 
+BARE_IN: Final = 60
+BARE_OUT: Final = 60
+MAX_BARE_OUT: Final = 800
+"""Tokens of a question alone, and of its answer."""
 LISTED: Final = "questions"
 """What questions are called that come from no file."""
 
@@ -185,7 +189,7 @@ async def hold_bench(
     return BenchOutcome(
         name=request.name,
         questions=request.questions,
-        models=request.plan.models,
+        models=request.plan.singles,
         ways=result.ways,
         unasked=result.unasked,
         judge=judged,
@@ -229,6 +233,17 @@ async def forecast_bench(bench: Moot, request: BenchRequest) -> BenchForecast:
         calls, tokens = _add(calls, estimate.calls, times), _add(tokens, estimate.tokens, times)
         is_priced = is_priced and estimate.usd is not None
         usd = _add(usd, estimate.usd or Range(0, 0), times)
+    for model in plan.models:
+        # A question alone is short, and so is its answer; at least nothing, where all of it is recorded.
+        asked = Seat(id=SeatId("model"), platform=model)
+        calls = _add(calls, Range(1, 1), each_time)
+        tokens = _add(tokens, Range(BARE_IN + BARE_OUT, BARE_IN + MAX_BARE_OUT), each_time)
+        least = find_price(asked, BARE_IN, BARE_OUT)
+        most = find_price(asked, BARE_IN, MAX_BARE_OUT)
+        if least is None or most is None:
+            is_priced = False
+        else:
+            usd = _add(usd, Range(float(least), float(most)), each_time)
     forecast = BenchForecast(
         questions=len(questions),
         sessions=len(questions) * (1 + len(plan.protocols)),

@@ -28,6 +28,7 @@ class BenchOutcome:
     """The file of the questions."""
     questions: Sequence[BenchQuestion]
     models: tuple[str, ...]
+    """The ways of one model alone: in a meeting, and by the question alone."""
     ways: Mapping[str, Mapping[str, Trial]]
     """What each way answered, by the key of the question; a question that a way was not asked is missing there."""
     unasked: Mapping[str, int]

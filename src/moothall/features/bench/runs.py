@@ -13,6 +13,7 @@ from typing import Final
 
 from moothall.domain.replace import dataclass
 from moothall.domain.topic import Topic
+from moothall.features.bench.bare import BareAsker, NotAsked
 from moothall.features.bench.questions import BenchQuestion
 from moothall.features.bench.trials import JudgeFigures, Trial, sum_up
 from moothall.features.bench.words import BENCH
@@ -41,6 +42,7 @@ from moothall.plugins import (
 )
 from moothall.scoring.independence import detect_family
 
+BARE: Final = " (bare)"
 VOTE: Final = "vote"
 """The blind vote of the models."""
 FIRST_ASK: Final = "1.propose."
@@ -68,8 +70,18 @@ class BenchPlan:
             f"m{number + 1}": self.models[number % len(self.models)] for number in range(self.votes)
         }
 
+    @property
+    def singles(self) -> tuple[str, ...]:
+        """The ways of one model alone: blind in a meeting, and asked by the question alone, as a user does it."""
+        return (*self.models, *map(name_bare, self.models))
+
     def list_ways(self) -> tuple[str, ...]:
-        return (*self.models, VOTE, *self.protocols)
+        return (*self.singles, VOTE, *self.protocols)
+
+
+def name_bare(model: str) -> str:
+    """The name of the way in which a model is asked by the question alone."""
+    return f"{model}{BARE}"
 
 
 @dataclass(slots=True)
@@ -120,7 +132,38 @@ class BenchRun:
             self._plan.at_once,
             [self._decide(way, question, check=False) for way, question in work[1:]],
         )
+        await self._ask_bare(questions)
         return self._result
+
+    async def _ask_bare(self, questions: Sequence[BenchQuestion]) -> None:
+        """Ask each model each question alone, without a meeting round it."""
+        asker = BareAsker(self._moot)
+        jobs = []
+        for question in questions:
+            for model in self._plan.models:
+                jobs.append(self._ask_alone(asker, model, question))
+        self._progress.expected += len(jobs)
+        await run_jobs(self._plan.at_once, jobs)
+
+    async def _ask_alone(self, asker: BareAsker, model: str, question: BenchQuestion) -> None:
+        way, plan, result = name_bare(model), self._plan, self._result
+        trial = await asker.find(model, question)
+        if trial is None and plan.money is not None and result.spent >= plan.money * 1e6:
+            result.unasked["money"] += 1
+            self._progress.add(way, "", is_right=None)
+            return
+        if trial is None:
+            asked = await asker.ask(model, question)
+            if isinstance(asked, NotAsked):
+                result.unasked["parked"] += 1
+                self._progress.add(way, "parked", is_right=None)
+                return
+            trial = asked
+            result.spent += trial.cost or 0
+        result.ways[way][question.key] = trial
+        is_open = self._progress.is_judged and question.is_free and bool(trial.said)
+        is_right = trial.right or (None if is_open else False)
+        self._progress.add(way, trial.said or NOTHING_SAID, is_right=is_right)
 
     async def _decide(self, way: str, question: BenchQuestion, *, check: bool) -> None:
         session = _name_session(self._plan, way, question)
@@ -354,6 +397,7 @@ class BenchJudge:
             return None
         # The vote says what one of its seats said: a new answer only where more seats vote than models are tried.
         answers = min(self._plan.votes, len(self._plan.models) + 1) + len(self._plan.protocols)
+        answers += len(self._plan.models)
         known = min(2 * MAX_KNOWN, (len(questions) - len(free)) * answers)
         return *self._describe_judgement(free[0], free[0].answer), len(free) * answers + known
 

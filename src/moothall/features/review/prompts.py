@@ -326,13 +326,21 @@ def build_person_ask(state: Review, ask: Ask) -> PersonAsk:
                 {
                     "finding": number,
                     "stand": answers.get(build_key(person_steps.POSITION, str(number)), "unsure"),
-                    "reason": answers.get(build_key(WHY, str(number)), ""),
+                    "reason": _strip_label(answers.get(build_key(WHY, str(number)), ""), words),
                 }
                 for number in numbers
             ]
         }
 
     return PersonAsk(steps=tuple(steps), about="\n".join(about), build=build)
+
+
+def _strip_label(reason: str, words: ReviewPromptText) -> str:
+    """Return a reason without the word before it that was read as the stand."""
+    label, mark, rest = reason.replace("：", ":", 1).partition(":")
+    if mark and label.strip().casefold() in {*words.stand_words, *words.stand_words.values()}:
+        return rest.strip()
+    return reason
 
 
 def _read_typed_severity(match: re.Match[str]) -> str | None:
