@@ -8,6 +8,7 @@ MootError
 │   ├── BadPanel             a panel file that is not valid
 │   ├── BadScript            a script file that is not valid
 │   ├── BadSetting           a setting outside its range
+│   │   └── SecretsGiven     keys or passwords in what is given
 │   ├── BadAnswer            an answer that does not have the requested shape
 │   │   └── AnswerRefused    an answer that declines to answer
 │   ├── BadImport            a file that cannot be imported as a session
@@ -101,6 +102,10 @@ class BadScript(CallerError): ...
 
 
 class BadSetting(CallerError): ...
+
+
+class SecretsGiven(BadSetting):
+    """What is given with a question looks like it holds keys, tokens or passwords, and nobody has allowed to send them."""
 
 
 class BadAnswer(CallerError):

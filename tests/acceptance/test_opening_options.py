@@ -143,6 +143,7 @@ SAMPLES: dict[str, Sample] = {
             for name in sorted({*index_protocols()} - {"debate"})
         },
     ),
+    "allow_secrets": Sample(True, ["--allow-secrets"]),
     "facts": Sample(
         "on",
         ["--facts", "on"],

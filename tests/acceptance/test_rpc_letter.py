@@ -307,6 +307,7 @@ SUBJECT: dict[str, Any] = {
     "reading": "strict",
     "chance": True,
     "facts": "auto",
+    "allowSecrets": True,
     "memory": False,
     "check": True,
 }
@@ -382,6 +383,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "reading": "strict",
         "chance": True,
         "facts": "auto",
+        "allowSecrets": True,
         "check": True,
         "order": "open",
         "tags": ["memory"],

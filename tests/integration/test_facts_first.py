@@ -288,5 +288,8 @@ def test_what_seats_were_given_differently_is_named() -> None:
     assert differ(tools=("read",), instructions="x") == "tools"
     assert differ(instructions="Count.", stance="y") == "instructions"
     assert differ(stance="lawyer") == "roles"
+    outside = [Seat(id=parse_seat_id(n), platform=MAILBOX, stance=n) for n in ("a", "b")]
+    assert find_difference(outside) == ""
+    assert find_difference([*build_seats(MAILBOX)]) == "files"
     scripts = [Seat(id=parse_seat_id(n), platform=f"script:{n}", stance=n) for n in ("a", "b")]
     assert find_difference(scripts) == ""

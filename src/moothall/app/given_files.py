@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
+from moothall.app.given_secrets import describe_secrets
 from moothall.app.ignore_rules import IgnoreRules
 from moothall.app.pdf_files import extract_pdf
 from moothall.domain.safe_text import split_address
@@ -50,9 +51,15 @@ class GivenFiles:
 
 
 def read_given_files(
-    given: Iterable[str | Path | ContextFile], environ: Mapping[str, str]
+    given: Iterable[str | Path | ContextFile],
+    environ: Mapping[str, str],
+    *,
+    allows_secrets: bool = True,
 ) -> GivenFiles:
-    """Read all that is given with a question. Raises BadSetting with the name and the reason, MissingExtra for a PDF."""
+    """Read all that is given with a question. Raises BadSetting with the name and the reason, MissingExtra for a PDF.
+
+    Unless it `allows_secrets`, a folder leaves out files that hold what looks like a key or a password.
+    """
     files: list[ContextFile] = []
     left_out: list[str] = []
     for each in given:
@@ -79,6 +86,9 @@ def read_given_files(
                     file = _read_path(path, name)
                     if file.media:
                         raise BadSetting(f"{path} is a picture; give it by itself")
+                    secrets = "" if allows_secrets else describe_secrets(file.text)
+                    if secrets:
+                        raise BadSetting(f"{path} {secrets}")
                     files.append(file)
                 except (BadSetting, MissingExtra) as cause:
                     left_out.append(f"{name}: {str(cause).removeprefix(f'{path} ')}")

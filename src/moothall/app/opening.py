@@ -28,7 +28,8 @@ from moothall.app.framing import (
     frame_question,
     is_framed,
 )
-from moothall.app.given_files import read_given_files
+from moothall.app.given_files import GivenFiles, read_given_files
+from moothall.app.given_secrets import refuse_secrets
 from moothall.app.panels import (
     Panel,
     assign_seats,
@@ -325,7 +326,15 @@ async def _build_subject(
     """Return where the question belongs, with what is remembered of such questions. Raises UnknownThread, UnknownDecision."""
     # On a thread: a folder or a PDF takes its time.
     files = options.get("files") or ()
-    given = await run_on_own_thread(lambda: read_given_files(files, resources.environ))
+    allows_secrets = bool(options.get("allow_secrets") or options.get("demo"))
+
+    def read() -> GivenFiles:
+        given = read_given_files(files, resources.environ, allows_secrets=allows_secrets)
+        if not allows_secrets:
+            refuse_secrets(question, given.files)
+        return given
+
+    given = await run_on_own_thread(read)
     subject = build_topic(
         category=options.get("category") or "",
         stakes=options.get("stakes") or "medium",

@@ -366,6 +366,7 @@ class Options(TypedDict, total=False):
         Sequence[str | Path | ContextFile] | None,
         SessionOption(FilesKind(MAX_FILES), flag="--file", metavar="FILE"),
     ]
+    allow_secrets: Annotated[bool | None, SessionOption(SwitchKind(), is_rare=True)]
     tools: Annotated[str | None, SessionOption(ToolsKind(400), metavar="NAMES", is_rare=True)]
     tool_calls: Annotated[int | None, SessionOption(CountKind(1, MAX_TOOL_CALLS), is_rare=True)]
     tool_budget: Annotated[

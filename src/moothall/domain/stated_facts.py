@@ -127,6 +127,9 @@ def find_difference(seats: Iterable[Seat]) -> FactsReason:
         return "files"
     if len({frozenset(seat.tools) for seat in voices}) > 1:
         return "tools"
+    # An agent from outside that has a role alone keeps the calls of its protocol, which begin with positions.
+    if any(seat.is_outside for seat in voices):
+        return ""
     if len({seat.instructions.strip() for seat in voices}) > 1:
         return "instructions"
     if len({seat.stance.strip().casefold() for seat in voices}) > 1:

@@ -735,6 +735,9 @@ class SessionCommandText(Texts):
     answer_changed: str
     no_answer: str
     list_more: str
+    send_secrets: str
+    left_out_file: str
+    more_left_out: str
     list_heads: Mapping[str, str]
     list_marks: Mapping[str, str]
     standings: Mapping[str, str]

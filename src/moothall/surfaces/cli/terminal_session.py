@@ -32,8 +32,9 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import ACP, COMMAND, DEMO, EMBEDDED, HUMAN, parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.engine.context import EntryAdded
-from moothall.errors import BadSetting, NoModel, ProviderRefused
+from moothall.errors import BadSetting, NoModel, ProviderRefused, SecretsGiven
 from moothall.locale.catalogues import DISCOVERY, FRAMING, SESSION_COMMAND, SHARED_REPORT
+from moothall.locale.texts import detect_language
 from moothall.participants.kinds import ADDRESS, MODEL, SeatRequest
 from moothall.participants.platforms import describe_model
 from moothall.participants.script import Pacer, make_demo
@@ -54,6 +55,8 @@ from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.requirement import REQUIRE, check_required, judge_exit
 
+MAX_LEFT_OUT: Final = 12
+"""How many files that are left out of a folder stand in the terminal."""
 _MODEL_KINDS: Final = frozenset({ACP, ADDRESS, COMMAND, EMBEDDED, MODEL})
 """The kinds of seats that a model fills, also within an agent."""
 CATCH_UP_TRIES = 100
@@ -300,7 +303,7 @@ def open_and_hold(
         async with terminal.open_moot() as moot:
             if hold.dry_run:
                 return await _print_plan(moot, topic, options, describe, hold)
-            planned = await plan_with_key(moot, topic, options, may_ask=is_talking)
+            planned = await _plan_or_ask(moot, topic, options, is_talking=is_talking)
             check_gate_seats(hold.required, planned.opened.seats, REQUIRE)
             if not hold.quiet:
                 print_left_out(planned)
@@ -401,10 +404,43 @@ def confirm_frame(planned: PlannedSession) -> PlannedSession:
             output.print_note(str(fault))
 
 
+async def _plan_or_ask(
+    moot: Moot, topic: str, options: Options, *, is_talking: bool
+) -> PlannedSession:
+    """Plan a session; where secrets are given, a person at the terminal says whether they are sent (E-9)."""
+    try:
+        return await plan_with_key(moot, topic, options, may_ask=is_talking)
+    except SecretsGiven as fault:
+        if not (is_talking and sys.stdin.isatty() and sys.stdout.isatty()):
+            raise
+        output.print_note(str(fault).partition("; nothing was sent")[0])
+        words = SESSION_COMMAND[options.get("language") or detect_language(topic)]
+        ask = partial(click.confirm, words.send_secrets, default=False, err=True)
+        if not await run_on_own_thread(ask):
+            raise
+    allowed: Options = {**options, "allow_secrets": True}
+    return await plan_with_key(moot, topic, allowed, may_ask=is_talking)
+
+
 def print_left_out(planned: PlannedSession) -> None:
-    """Say which of the models that were discovered do not sit, and why."""
+    """Say which of the models that were discovered do not sit, and which files of a folder are not given, and why."""
     for line in planned.left_out:
         output.print_note(line)
+    for line in describe_left_out(planned.opened):
+        output.print_note(line)
+
+
+def describe_left_out(opened: Opened) -> list[str]:
+    """Return a line for each file of a folder that is not given, with the reason; of many the first."""
+    left_out = opened.subject.left_out
+    words = SESSION_COMMAND[opened.language]
+    lines: list[str] = []
+    for each in left_out[:MAX_LEFT_OUT]:
+        lines.append(words.left_out_file.format(file=one_line(each)))
+    more = len(left_out) - MAX_LEFT_OUT
+    if more > 0:
+        lines.append(words.more_left_out.format(count=more))
+    return lines
 
 
 def print_models(moot: Moot, planned: PlannedSession) -> None:
@@ -455,6 +491,7 @@ def build_plan_result(
             head,
             *describe_framing(opened),
             *_describe_framer(planned),
+            *describe_left_out(opened),
             *describe(opened),
             *seats,
             *describe_estimate(estimate, opened.language),
