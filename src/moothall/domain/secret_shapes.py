@@ -26,32 +26,40 @@ KEY_BODY: Final = 40
 """So many letters of base64 follow the head of a private key; a head alone is code or prose about keys."""
 LOOKED_AHEAD: Final = 400
 
-_SHAPES: Final = (
-    ("AWS access key", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])"),
-    ("Google API key", r"(?<![\w-])AIza[\w-]{35}(?![\w-])"),
-    ("Google client secret", r"(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])"),
-    ("Azure storage key", r"AccountKey=[A-Za-z0-9+/]{86}=="),
-    ("Azure client secret", r"(?<![\w~.-])[\w~.-]{3}8Q~[\w~.-]{31,37}(?![\w~.-])"),
-    ("Azure shared access signature", r"[?&]sig=[A-Za-z0-9%]{43,60}%3D"),
-    ("GitHub token", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{36,255}"),
-    ("GitHub token", r"(?<![A-Za-z0-9])github_pat_\w{50,255}"),
-    ("GitLab token", r"(?<![A-Za-z0-9])gl(?:pat|dt|rt|cbt|ptt)-[\w-]{20,255}"),
-    ("Slack token", r"(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,255}"),
-    ("Slack webhook", r"hooks\.slack\.com/services/T\w{6,20}/B\w{6,20}/\w{16,40}"),
-    ("Stripe key", r"(?<![A-Za-z0-9])(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,255}"),
-    ("Stripe webhook secret", r"(?<![A-Za-z0-9])whsec_[A-Za-z0-9+/]{24,255}"),
-    ("Anthropic key", r"(?<![A-Za-z0-9])sk-ant-[a-z0-9]{2,12}-[\w-]{20,255}"),
-    (
-        "OpenAI key",
-        r"(?<![A-Za-z0-9-])sk-(?:proj-|svcacct-|admin-)?(?!ant-)(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{32,255}",
-    ),
-    ("npm token", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
-    ("PyPI token", r"(?<![A-Za-z0-9])pypi-AgE[\w-]{40,255}"),
-    ("Hugging Face token", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,40}(?![A-Za-z0-9])"),
-    ("SendGrid key", r"(?<![A-Za-z0-9])SG\.[\w-]{22}\.[\w-]{43}"),
-    ("JSON web token", r"(?<![\w-])eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{16,1000}"),
-)
-_KNOWN: Final = tuple((kind, compile_late(pattern)) for kind, pattern in _SHAPES)
+_SHAPES: Final = r"""
+AWS access key: (?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])
+Google API key: (?<![\w-])AIza[\w-]{35}(?![\w-])
+Google client secret: (?<![\w-])GOCSPX-[\w-]{28}(?![\w-])
+Azure storage key: AccountKey=[A-Za-z0-9+/]{86}==
+Azure client secret: (?<![\w~.-])[\w~.-]{3}8Q~[\w~.-]{31,37}(?![\w~.-])
+Azure shared access signature: [?&]sig=[A-Za-z0-9%]{43,60}%3D
+GitHub token: (?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{36,255}
+GitHub token: (?<![A-Za-z0-9])github_pat_\w{50,255}
+GitLab token: (?<![A-Za-z0-9])gl(?:pat|dt|rt|cbt|ptt)-[\w-]{20,255}
+Slack token: (?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,255}
+Slack webhook: hooks\.slack\.com/services/T\w{6,20}/B\w{6,20}/\w{16,40}
+Stripe key: (?<![A-Za-z0-9])(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,255}
+Stripe webhook secret: (?<![A-Za-z0-9])whsec_[A-Za-z0-9+/]{24,255}
+Anthropic key: (?<![A-Za-z0-9])sk-ant-[a-z0-9]{2,12}-[\w-]{20,255}
+OpenAI key: (?<![A-Za-z0-9-])sk-(?:proj-|svcacct-|admin-)?(?!ant-)(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{32,255}
+npm token: (?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])
+PyPI token: (?<![A-Za-z0-9])pypi-AgE[\w-]{40,255}
+Hugging Face token: (?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,40}(?![A-Za-z0-9])
+SendGrid key: (?<![A-Za-z0-9])SG\.[\w-]{22}\.[\w-]{43}
+JSON web token: (?<![\w-])eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{16,1000}
+"""
+"""The shapes that providers give their keys: a line for each, its kind and its pattern."""
+
+
+def _compile_shapes() -> list[tuple[str, re.Pattern[str]]]:
+    shapes: list[tuple[str, re.Pattern[str]]] = []
+    for line in _SHAPES.strip().splitlines():
+        kind, _, pattern = line.partition(": ")
+        shapes.append((kind, compile_late(pattern)))
+    return shapes
+
+
+_KNOWN: Final = _compile_shapes()
 _PRIVATE_KEY: Final = compile_late(
     r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 )

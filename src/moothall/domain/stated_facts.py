@@ -14,7 +14,6 @@ from annotated_types import MaxLen
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import dataclass
 from moothall.domain.roster import Seat, find_stand_in
-from moothall.domain.vocabulary import is_pass_text
 
 FactsSwitch = Literal["auto", "on", "off"]
 """Whether seats say first what the others may not know; `auto`: where they were given different things."""
@@ -45,6 +44,9 @@ class StatedFacts:
     @property
     def listed(self) -> tuple[StatedFact, ...]:
         """The facts without those that are empty, or say that there is none."""
+        # Imported here: lists of sessions know these shapes and read no words.
+        from moothall.domain.vocabulary import is_pass_text
+
         listed: list[StatedFact] = []
         for each in self.facts:
             # Small models fill a list that they could leave empty.
