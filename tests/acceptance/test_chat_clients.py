@@ -122,7 +122,7 @@ def test_every_panel_is_a_model_with_every_sensible_protocol(server: Server) -> 
 
 
 def test_the_meeting_streams_as_reasoning_and_the_decision_is_the_answer(server: Server) -> None:
-    """Who speaks and what; then choice and strength first, reasons, cost, and the link to the session at its end."""
+    """Who speaks and what; then the memo, the reasons, and the link to the session at its end (T-1)."""
     told = stream(server)
     assert re.match(
         r"A meeting \(persona\) of for, against, mediator \(.*\)\. Follow it here: http://",
@@ -132,14 +132,13 @@ def test_the_meeting_streams_as_reasoning_and_the_decision_is_the_answer(server:
     assert "wants to speak" in told.reasoning
     assert "silent" in told.reasoning
     first, *_ = told.content.splitlines()
-    assert first == (
-        "**Wait a week.** · weak "
-        "(decided only after reading each other, without blind answers to compare)"
-    )
+    assert first == "**All 3 agree: Wait a week.**"
     parts = [
         told.content.index(part)
-        for part in ("Nobody has tested it.", "## Dissent", "Cost:", "The whole meeting:")
+        for part in ("Nobody is against it.", "Nobody has tested it.", "The whole meeting:")
     ]
+    assert "%" not in told.content
+    assert "$" not in told.content
     assert parts == sorted(parts)
     assert told.content.rstrip().endswith(f"http://{server.address}/s/{told.session}")
     assert (told.finish, sessions(server)) == ("stop", [told.session])
@@ -157,7 +156,7 @@ def test_the_same_request_again_is_answered_at_once_and_without_a_stream_too(
     assert whole.id == told.id
     message = whole.choices[0].message
     assert message.content is not None
-    assert message.content.startswith("**Wait a week.**")
+    assert message.content.startswith("**All ")
     assert "This meeting was held on" in message.content
     assert "> Let us wait." in message.model_extra["reasoning_content"]  # type: ignore[index]
     # Its tokens were told with the first answer: a gateway that adds them up counts a meeting once.
@@ -215,7 +214,7 @@ def test_a_client_that_goes_away_does_not_lose_the_meeting(
     whole = stream(server)
     assert whole.session == left.session
     assert whole.reasoning.startswith(left.reasoning)
-    assert whole.content.startswith("**Wait a week.**")
+    assert whole.content.startswith("**All ")
 
 
 def test_a_client_that_gives_up_waiting_finds_its_meeting_again(
@@ -234,7 +233,7 @@ def test_a_client_that_gives_up_waiting_finds_its_meeting_again(
     until(lambda: len(sessions(server)) == 2)
     provider.is_held = False
     whole = connect(server).chat.completions.create(model="moot/default", messages=user())
-    assert (whole.choices[0].message.content or "").startswith("**Wait a week.**")
+    assert (whole.choices[0].message.content or "").startswith("**All ")
     assert len(sessions(server)) == 2
 
 
@@ -260,7 +259,7 @@ def test_a_killed_server_goes_on_with_the_meeting_and_the_same_request_finds_it(
     back = stream(server)
     assert (back.session, sessions(server)) == (left.session, [left.session])
     assert back.reasoning.startswith(left.reasoning)
-    assert back.content.startswith("**Wait a week.**")
+    assert back.content.startswith("**All ")
 
 
 def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(
@@ -284,7 +283,7 @@ def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(
     provider.is_held = False
     decided = connect(server).chat.completions.create(model="moot/duo", messages=user())
     assert decided.id == waiting.id
-    assert (decided.choices[0].message.content or "").startswith("**Wait a week.**")
+    assert (decided.choices[0].message.content or "").startswith("**All ")
 
 
 def test_an_outage_parks_the_meeting_and_the_answer_says_so(
@@ -305,7 +304,7 @@ def test_an_outage_parks_the_meeting_and_the_answer_says_so(
     provider.change, provider.is_out = (lambda kind, request: None), False
     back = stream(server)
     assert back.session == told.session
-    assert back.content.startswith("**Wait a week.**")
+    assert back.content.startswith("**All ")
 
 
 @pytest.mark.parametrize(("model", "kind"), [("moot/duo", "position"), ("moot/debate:duo", "vote")])
@@ -371,7 +370,7 @@ def test_earlier_messages_are_background_that_every_seat_reads_as_a_quotation(
         {"role": "user", "content": [{"type": "text", "text": "And by when?"}]},
     ]
     whole = connect(server).chat.completions.create(model="moot/duo", messages=messages)
-    assert (whole.choices[0].message.content or "").startswith("**Wait a week.**")
+    assert (whole.choices[0].message.content or "").startswith("**All ")
     line = server.local("moot.listSessions")["sessions"][0]
     assert line["topic"] == "And by when?"
     rules = "| 1: instructions of the chat client:\n| 2: | Answer as a pirate.\n"
@@ -431,7 +430,7 @@ def test_the_async_client_streams_and_waits(server: Server) -> None:
 
     name, told = asyncio.run(asyncio.wait_for(ask(), DEADLINE))
     assert name == told.id
-    assert told.content.startswith("**Wait a week.**")
+    assert told.content.startswith("**All ")
 
 
 def test_only_who_runs_sessions_may_ask_and_a_placeholder_is_no_token(
@@ -616,7 +615,7 @@ def test_fields_that_a_meeting_does_not_need_are_ignored(server: Server) -> None
     }
     found = server.local.request("POST", "/v1/chat/completions", json.dumps(body).encode())
     assert found.status == 200, found
-    assert found.json()["choices"][0]["message"]["content"].startswith("**Wait a week.**")
+    assert found.json()["choices"][0]["message"]["content"].startswith("**All ")
     assert found.headers["x-moot-session"] == until(lambda: sessions(server))[0]
 
 
@@ -752,7 +751,7 @@ def test_the_newer_endpoint_answers_whole_and_as_a_stream(server: Server) -> Non
     told = "".join(
         event.delta for event in events if event.type == "response.reasoning_summary_text.delta"
     )
-    assert text.startswith("**Wait a week.**")
+    assert text.startswith("**All ")
     assert "> Let us wait." in told
     assert (events[-1].response.output_text, events[-1].response.usage.total_tokens > 0) == (
         text,

@@ -122,8 +122,9 @@ def test_the_whole_report_is_shown_as_lines_of_a_terminal(cli: Cli) -> None:
     )
     shown = cli("show", "s", "--report").out.splitlines()
     assert shown[:3] == ["裁员？", "", "决定"]
-    # The headline says all of a decision of one sentence; the first quote is the question in the timeline.
-    assert shown[3].startswith(f"{decided['decision']} · ")
+    # The result says all of a decision of one sentence; the first quote is the question in the timeline.
+    assert shown[3] == decided["memo"]["result"]
+    assert shown[3].endswith(decided["decision"])
     assert next(line for line in shown if line.startswith("│ ")) == "│ 裁员？"
     heads = [
         line.removeprefix("## ")

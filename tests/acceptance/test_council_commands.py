@@ -91,26 +91,13 @@ session s
 #8 bob support (0.90)
 #9 cem oppose (0.60): It will hurt.
   ■ contested: carried narrowly, or not what most had answered before they read each other
-sqlite · disputed (most had written otherwise, and nobody names a reason for the change)
-Contested: by what the seats answered before they read each other it is 27 % likely right. Moved by reading: ada (names \
-nothing). Decided with 1 open challenge(s): #5. This is not what most had written before reading anyone, and nobody who changed \
-names a line that moved them.
-│ Begin with SQLite, move when a second writer comes.
-Written by: ada
-Text that was voted on: #6
-Consensus: contested: carried narrowly, or not what most had answered before they read each other
-How likely it is right: 27 %, by what the seats answered before they read each other
-Support: 67 % of the weight that took a side (100 % of all weight); 3 votes, which count as 1.0 \
-independent ones, as seats of one model or one author err alike
-What would change it: 1 more voice against it; open: SQLite has one writer.
-Ended by: the vote
-
-Dissent
-– cem (opposes, #9): It will hurt.
-
-Lost and missing
-– cem: failed 1 ×, last by an error; holds 33 % of the weight
-Cost: 0 model calls, 0 tokens · $0
+Decided by 2 of 3, cem against: sqlite.
+Begin with SQLite, move when a second writer comes.
+For: ada, bob. Against: cem.
+Before they talked, 1 of 3 had this answer (bob).
+Most began with another answer, and nobody says what changed their mind.
+Nobody set a condition.
+cem: “It will hurt.”
 moot show s
 """
 
@@ -309,7 +296,9 @@ def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_posit
         ("bob", "oppose"),
         ("cem", "support"),
     ]
-    assert cli("resume", "s", code=4).out.count("No decision: no motion was carried.") == 1
+    assert cli("resume", "s", code=4).out.startswith(
+        "Not decided: 2 of 3 are for “yes”, bob is not; all 3 were needed.\n"
+    )
     assert cli.json("decisions")["decisions"] == [], "what ended undecided is no decision (M-17)"
     assert cli("list").out.split("\t")[2] == "undecided"
 
@@ -342,9 +331,10 @@ def test_blind_positions_that_agree_end_a_debate_at_low_stakes(cli: Cli, tmp_pat
         "s",
     )
     told = cli("run", "Easy?", *words).out
+    assert "Both gave the same answer, each alone; there was nothing to discuss" in told
     assert (
         "Ended by: positions that agreed before anyone read anyone · 6 more answers were not asked for"
-        in told
+        in cli("show", "s", "--figures").out
     )
     assert [fact["fact"] for fact in facts(record(cli))] == [
         "debate.opened",
@@ -491,7 +481,7 @@ def plain(raw: bytes) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", raw.decode()).replace("\r", "")
 
 
-def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision_in_a_box(
+def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision(
     cli: Cli, tmp_path: Path
 ) -> None:
     """D-18: finished lines scroll by, what is awaited moves below."""
@@ -530,14 +520,11 @@ def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision_in_a_box(
         told.index("#2 ada proposes (0.80)") < told.index("  ada's idea") < told.index("■ Arguing")
     )
     assert told.index("■ Voting") < told.index("#7 bob support (0.90)") < told.index("■ contested")
-    box = told[told.index("╭─ Decision · s ") :]
-    assert (
-        box.index("Decided with 1 open challenge(s): #4.")
-        < box.index("Ada's way")
-        < box.index("Consensus: contested")
-    )
+    box = told[told.index("Decision · s ──") :]
+    assert box.index("Ada's way") < box.index("For: ") < box.index("moot show s")
+    assert "%" not in box
     assert "Nothing is lost" not in told
-    assert box.rstrip().endswith("╯")
+    assert box.rstrip().endswith("moot show s")
 
 
 def test_the_live_view_of_a_deliberation_that_parks_says_who_is_waited_for(cli: Cli) -> None:
@@ -555,9 +542,9 @@ def test_the_live_view_of_a_deliberation_that_parks_says_who_is_waited_for(cli: 
     with Terminal(cli, "run", "Which way?", *words) as terminal:
         assert terminal.ended() == 3
     told = plain(terminal.raw)
-    assert "The deliberation goes on; nothing is decided yet." in told
+    assert "Waiting for eve and fay" in " ".join(told.split())
     assert "moot answer s --seat eve" in told.replace("\n", " ").replace("  ", " ")
-    assert "╭" not in told
+    assert "Decision · s ──" not in told
 
 
 def test_a_chinese_topic_gives_chinese_words(cli: Cli) -> None:
@@ -582,12 +569,18 @@ def test_a_chinese_topic_gives_chinese_words(cli: Cli) -> None:
         "  ■ 投票",
         "#9 丙 有条件支持 (0.60): 长上下文预算不变",
         "  ■ 有争议：以微弱优势通过，或与多数席位阅读他人之前的回答不同",
-        "先试点一个季度，再决定是否全国扩张。",
-        "共识: 有争议：以微弱优势通过，或与多数席位阅读他人之前的回答不同 (阅读他人之后才如此)",
-        "结束于: 表决",
-        "1 · 丙 · 长上下文预算不变 · – · 未了结",
+        "赞成：甲、乙。有条件赞成：丙。无人反对。",
+        "讨论之前，3 人中有 1 人持这一答案（甲）。乙听了甲的话后改变了看法。",
+        "丙的条件（未了结）：长上下文预算不变。",
     ):
         assert f"{line}\n" in told
+    figures = cli("show", "s", "--figures").out
+    assert (
+        "共识: 有争议：以微弱优势通过，或与多数席位阅读他人之前的回答不同 (阅读他人之后才如此)\n"
+        in figures
+    )
+    assert "结束于: 表决\n" in figures
+    assert "1 · 丙 · 长上下文预算不变 · – · 未了结\n" in cli("show", "s", "--report").out
     assert not re.search(
         r"[A-Za-z]{4,}",
         told.replace("session s", "").replace("moot show s", "").replace("USER", ""),
@@ -896,7 +889,7 @@ def test_proposals_stay_sealed_for_those_who_watch_until_all_have_written(
         f"  {seat} has written; sealed until all have" for seat in ("ada", "eve", "fay")
     ]
     assert [line for line in lines if "own idea" in line] == lines[4:7]
-    assert lines[-2:] == ["Cancelled before a decision.", "Cost: 0 model calls, 0 tokens · $0"]
+    assert lines[-1] == "Cancelled before a decision."
     assert done.err == "It waits for answers from outside: eve, fay\n"
 
 
@@ -934,11 +927,9 @@ def test_a_deliberation_can_be_cancelled(cli: Cli, waiting: str) -> None:
         "cancelled",
         None,
     )
-    assert "> asked the wrong question" in cli("show", "s").out
-    assert cli("resume", "s", code=4).out.splitlines()[-3:] == [
-        "Cancelled before a decision.",
-        "│ asked the wrong question",
-        "Cost: 0 model calls, 0 tokens · $0",
+    assert "Cancelled before a decision: “asked the wrong question.”" in cli("show", "s").out
+    assert cli("resume", "s", code=4).out.splitlines() == [
+        "Cancelled before a decision: “asked the wrong question.”"
     ]
     for words in (
         ["input", "s", "hello"],

@@ -168,25 +168,35 @@ def test_the_minutes_keep_words_behind_their_mark(cli: Cli, words: list[str]) ->
     assert [line for line in own if re.match("#+ ", line)] == [
         f"# Minutes: {format_cell(extract_question(HOSTILE))}",
         "## Decision",
-        "## Obligations",
-        "## Dissent",
+        "## In full",
+        "## Why",
+        "## Against",
+        "## Conditions and tasks",
         "## Lost seats",
-        "## Reasons",
-        "## Open questions",
+        "## Left open",
         "## Positions, before and after",
         "## Timeline",
+        "## Figures",
+        "## Cost",
         "## Every loss",
         "## Seats",
-        "## Cost",
     ]
     assert [" · ".join(line.split(" · ")[:2]) for line in own if re.match(r"#\d", line)] == [
         "#1 · **USER**",
         "#2 · **mallory**",
     ]
     headline = own[own.index("## Decision") + 2]
-    assert re.fullmatch(r"\*\*[^*]+\*\* · \w+ \([a-z ,]+\)", headline)
+    assert re.fullmatch(r"\*\*Decided by 2 of 3, bob against: [^*]+\*\*", headline)
     assert len(headline) < 250
-    assert [line for line in own if "Heading" in line or "evil" in line] == [own[0], headline]
+    # What the memo quotes stands behind whose it is, on one line.
+    memo = own[own.index("## Decision") + 4 : own.index("## In full")]
+    quoted = [
+        line
+        for line in memo
+        if re.match(r"(?:ada's condition \(open\): |bob: “|Left open: )", line)
+    ]
+    shown = [line for line in own if "Heading" in line or "evil" in line]
+    assert [line for line in shown if line not in quoted] == [own[0], headline]
     for table in (line for line in lines if line.startswith("| mallory |")):
         assert len(re.findall(r"(?<!\\)\|", table)) in {6, 7, 9}
 

@@ -180,8 +180,8 @@ def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_pat
         tmp_path / "s.toml", {"a": everything, "b": everything, "c": everything}
     )
     done = cli("run", "Anyone?", *seat_words(platform, "abc"), "--session", "s", code=4)
-    assert "\nNo decision: every seat that could have written it failed.\n" in done.out
-    assert "\nLost seats\n– a: failed" in done.out
+    assert "\nNot decided: 3 of 3 gave no answer (a: an error; b: an error).\n" in done.out
+    assert "\nLost seats\n– a: failed" in cli("show", "s", "--report").out
     decided = cli.json("show", "s")
     assert (decided["status"], decided["endedBy"], decided["decision"], decided.get("support")) == (
         "concluded",

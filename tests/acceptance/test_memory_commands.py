@@ -485,7 +485,10 @@ def test_a_condition_is_listed_settled_and_asked_about(cli: Cli, tmp_path: Path)
     reviewed = cli("decisions", "review", "db", "success")
     assert reviewed.out == f"db: success\n  ! obligation {told}\n"
     assert "moot obligations settle db NUMBER met" in reviewed.err
-    assert "open" in cli("show", "db", "--report").out.partition("Obligations")[2].split("\n")[2]
+    assert (
+        "open"
+        in cli("show", "db", "--report").out.partition("Conditions and tasks")[2].split("\n")[2]
+    )
     settle = ("obligations", "settle", "db", "1", "failed", "--note", "never", "--key", "k")
     failed = "1 [failed] cem: backups are tested by 2027-01-31 (never)"
     assert cli(*settle).out == cli(*settle).out == f"db  {failed}\n"
@@ -505,7 +508,7 @@ def test_a_condition_is_listed_settled_and_asked_about(cli: Cli, tmp_path: Path)
     assert [
         each["state"] for each in cli.json("obligations", "--decision", "db")["obligations"]
     ] == ["failed"]
-    assert "failed" in cli("export", "db", "minutes").out.partition("Obligations")[2]
+    assert "failed" in cli("export", "db", "minutes").out.partition("Conditions and tasks")[2]
     assert cli("obligations", "--decision", "nowhere", code=2).err.startswith(
         "moot: no decision 'nowhere' is kept"
     )

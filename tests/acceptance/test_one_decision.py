@@ -74,7 +74,7 @@ def test_a_decision_is_the_same_by_command_library_rpc_mcp_and_page(tmp_path: Pa
         assert planned == server.result("moot.planSession", **plan)
     assert going_on["waitingFor"] == ["ada", "bob"]
     assert command == library == called == by_tool
-    assert command["summary"]
+    assert command["memo"]["result"]
     assert (command["status"], command["decision"]) == (
         "concluded",
         "HSM for parallel + attention fallback",
@@ -146,13 +146,13 @@ def test_every_surface_says_the_same_confidence_strength_and_agreement(tmp_path:
             }
             texts = {
                 "chat": chat,
+                "memo": cli("show", session, "--memo").out,
                 "terminal": cli("show", session).out,
                 "minutes": cli("export", session, "minutes").out,
                 "html": html.unescape(re.sub("<[^>]+>", " ", cli("export", session, "html").out)),
                 "page": json.dumps(
                     server.result("moot.getView", sessionId=session), ensure_ascii=False
                 ),
-                "summary": "\n".join(called["summary"]),
             }
             listed = next(
                 line
@@ -171,14 +171,22 @@ def test_every_surface_says_the_same_confidence_strength_and_agreement(tmp_path:
         assert {field: answer[field] for field in expected} == expected, name
         assert answer["confidence"] == pytest.approx(called["confidence"], abs=1e-4), name
     sure = format_percent(called["confidence"])
+    # One memo, and first of all that each of them says.
+    memo = [line["text"] for line in called["memo"]["lines"]]
+    assert memo[0] == called["memo"]["result"]
     for name, text in texts.items():
         plain_text = " ".join(re.sub(r"[*\\]|\n *", " ", text).split())
+        for said in memo:
+            assert said in plain_text, (name, said)
+    # The figures stand in one place, below it.
+    for name in ("terminal", "minutes", "html"):
+        plain_text = " ".join(re.sub(r"[*\\]|\n *", " ", texts[name]).split())
         for said in (
             sure,
             words.strengths[called["strength"]],
             words.agreements[called["agreement"]],
             "of 12 decisions like this, 9 were right",
         ):
-            assert said in plain_text, (name, said)
+            assert plain_text.index(said) > plain_text.index(memo[-1]), (name, said)
     assert listed["strength"] == called["strength"]
-    assert called["strength"] in shown
+    assert called["memo"]["reservations"][0]["short"] in shown

@@ -39,8 +39,8 @@ def test_one_function_on_several_seats_says_what_one_answer_of_it_is_worth(count
     decision = hold(*[call_my_llm] * count)
     assert decision.confidence == pytest.approx(0.65)
     assert (decision.effective, decision.minds) == (1.0, 1)
-    assert (decision.strength, decision.strength_reason) == ("weak", "one_mind")
-    assert "several seats of one mind" in "\n".join(decision.summary)
+    assert (decision.strength, "one_model" in decision.reservations) == ("fair", True)
+    assert "All of them are the same model" in decision.to_json()["memo"]["text"]
 
 
 @pytest.mark.usefixtures("home")

@@ -92,9 +92,10 @@ def test_a_change_is_reviewed_gated_and_written_for_others(cli: Cli) -> None:
     one = ["--diff", "change.diff", *_seat(cli, a=NONE), "--require", "approve"]
     done = cli("review", *one, code=6)
     # One voice alone is no approval of a board.
-    assert "approve · weak (one voice" in done.err.splitlines()[-1]
+    alone = "One voice: nobody else was asked, or answered."
+    assert done.err.splitlines()[-1] == f"Not as required: decided, approve. But: {alone}"
     passed = cli("review", *one, "--require-worth", "weak")
-    assert passed.err.splitlines()[-1].startswith("As required: approve · weak (one voice")
+    assert passed.err.splitlines()[-1] == f"As required: approve. But: {alone}"
 
 
 def test_a_review_waits_for_an_outside_reviewer_and_goes_on(cli: Cli) -> None:
@@ -114,7 +115,9 @@ def test_a_review_waits_for_an_outside_reviewer_and_goes_on(cli: Cli) -> None:
         ["eve"],
         "open",
     )
-    assert cli("show", "s", "--require", "approve", code=4).err == "Not decided: disputed\n"
+    assert cli("show", "s", "--require", "approve", code=4).err == (
+        "No verdict: as many confirm as dispute “the last row is left out.”\n"
+    )
 
 
 def test_what_cannot_be_reviewed_is_refused_in_one_sentence(cli: Cli) -> None:
@@ -201,7 +204,7 @@ def test_a_gate_does_not_approve_what_one_of_four_found_in_a_workflow(cli: Cli) 
     words = ["--diff", "ci.diff", *seats, "--sarif", "ci.sarif", "--require", "approve"]
     done = cli("review", *words, code=4)
     assert f"F1 {CI_FILE}:5 · critical · other · disputed" in done.out
-    assert "Not decided: disputed" in done.err
+    assert "No verdict: as many confirm as dispute" in done.err
     assert not (cli.cwd / "ci.sarif").exists()
     # One more who confirms it, and it stands.
     confirms = {"stands": [{"finding": 1, "stand": "confirm"}]}
@@ -253,7 +256,7 @@ def test_a_gate_is_undecided_where_a_finding_may_be_lost(
     )
     markdown = (cli.cwd / "o.md").read_text(encoding="utf-8")
     for text in (shown.out, markdown):
-        assert "With what is missing the verdict could have been another." in text
+        assert "could have" in text
         assert why in text
         assert listed in text
     decision = cli.json("show", "s")

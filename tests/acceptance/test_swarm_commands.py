@@ -59,12 +59,13 @@ def test_a_swarm_converges_votes_and_leaves_its_folder(cli: Cli) -> None:
     """S-1, S-24, S-25, S-29."""
     done = cli("swarm", TASK, *seats())
     assert "── Round 3 · 5 Agents" in done.out
-    assert "Converged: all figures hold." in done.out
-    assert "– XiLi (oppose): Stale prices cost more than slow pages." in done.out
+    assert "\nFound and backed by 4 of 5, XiLi against: " in done.out
+    assert "\nXiLi: “Stale prices cost more than slow pages.”\n" in done.out
     (folder,) = folders(cli)
     assert folder.name.endswith(FOLDER)
     assert f"swarm-runs/{folder.name}/" in done.out
     files = read(folder)
+    assert "Converged: all figures hold." in cli("show", session_of(files), "--figures").out
     assert {name for name in files if "/" not in name} == {
         "run-config.json",
         "blackboard.json",

@@ -83,10 +83,10 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(
     result = local.read(session)["result"]
     assert (result["choice"], result["strength"]) == (
         "HSM for parallel + attention fallback",
-        "weak",
+        "fair",
     )
     listed = {each["sessionId"]: each for each in local("moot.listSessions")["sessions"]}
-    assert (listed[session]["standing"], listed[session]["strength"]) == ("decided", "weak")
+    assert (listed[session]["standing"], listed[session]["strength"]) == ("decided", "fair")
     assert listed[session]["choice"] == result["choice"]
     assert listed[other]["standing"] == "waiting"
     assert listed[gone]["standing"] == "cancelled"
@@ -94,14 +94,14 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(
         each["deliberationId"]: each for each in local("cstp.listDeliberations")["deliberations"]
     }
     assert (found[session]["standing"], found[session]["choice"]) == ("decided", result["choice"])
-    assert local("moot.getSession", sessionId=session)["strength"] == "weak"
-    assert local("moot.getSession", sessionId=session)["summary"][0].startswith(
-        f"{result['choice']} · weak"
-    )
+    assert local("moot.getSession", sessionId=session)["strength"] == "fair"
+    memo = local("moot.getSession", sessionId=session)["memo"]
+    assert memo["result"].endswith(f"{result['choice']}.")
+    assert memo["reservations"]
     kept = next(
         each for each in local("cstp.listDecisions")["decisions"] if each["decisionId"] == session
     )
-    assert kept["strength"] == "weak"
+    assert kept["strength"] == "fair"
     lines = {line.split("\t")[0]: line.split("\t") for line in cli("list").out.splitlines()}
     assert lines[session][2:3] + lines[session][5:] == [
         "decided",
@@ -116,7 +116,7 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(
         assert (each["badge"], each["what"]) == (memo["badge"], memo["what"])
         assert each["reservation"] == memo["reservations"][0]["short"]
     assert (listed[other]["badge"], listed[gone]["badge"]) == ("waits", "cancelled")
-    assert json.loads(cli("show", session, "--json").out)["strength"] == "weak"
+    assert json.loads(cli("show", session, "--json").out)["strength"] == "fair"
     assert f"all 3 ! objection open  not reviewed  Which architecture?  → {memo['what']}" in (
         cli("decisions").out
     )

@@ -96,6 +96,7 @@ def visit_lenses(page: Page) -> Iterator[str]:
 def visit_figures(page: Page) -> Iterator[str]:
     """Every figure of the decision, opened to how it came about; its name."""
     page.keyboard.press("Escape")
+    page.evaluate(_OPEN_FOLDS)
     for button in page.locator(".figures button[aria-expanded]:enabled").all():
         button.evaluate("button => button.click()")
         page.evaluate(_OPEN_FOLDS)

@@ -90,7 +90,7 @@ def test_a_fork_says_so_and_is_compared_with_its_original(shown: Shown, visit: V
     expect(page.get_by_role("heading", level=1)).to_have_text("Two sessions compared")
     expect(page.get_by_text(f"The same up to entry {head - 3} of the record.")).to_be_visible()
     left = page.get_by_role("region", name="own_debate_en")
-    expect(left.locator(".choice")).to_have_text("after the peak")
+    expect(left.locator(".memo .strong")).to_contain_text("after the peak")
     expect(left.locator(".items li").first).to_be_visible()
     expect(page.get_by_role("region", name=fork)).to_be_visible()
     # Shares are whole percents that add up.

@@ -166,12 +166,14 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
     panel = page.get_by_role("complementary", name="Panel")
     expect(panel.get_by_role("heading", name="Decision", exact=True)).to_be_visible()
     view = server.local("moot.getView", sessionId=session)
-    expect(panel.locator(".choice")).to_have_text(view["choice"])
-    expect(panel.locator(".strength")).to_have_text(re.compile(view["strength"], re.IGNORECASE))
+    expect(panel.locator(".memo .strong")).to_have_text(view["memo"]["result"])
     expect(page.locator(".state-word")).to_have_text("concluded")
     timeline = page.get_by_role("region", name="Timeline")
     expect(timeline).to_contain_text("Ship on Tuesday.")
     expect(timeline.locator("strong").filter(has_text="Tuesday")).to_be_visible()
+    # No figure stands above the memo: they are in a fold below it.
+    expect(panel.locator(".figures button").first).to_be_hidden()
+    panel.get_by_text("Figures", exact=True).click()
     figure = panel.locator(".figures button:enabled").first
     figure.click()
     expect(panel.locator(".how")).not_to_be_empty()
@@ -231,8 +233,7 @@ def test_every_protocol_has_its_form(server: Server, visit: Visit, protocol: str
     expect(page.locator(".state-word")).to_have_text("concluded")
     view = server.local("moot.getView", sessionId=session)
     panel = page.get_by_role("complementary", name="Panel")
-    expect(panel.locator(".choice")).to_have_text(view["choice"])
-    expect(panel.locator(".strength")).to_be_visible()
+    expect(panel.locator(".memo .strong")).to_have_text(view["memo"]["result"])
     phases = [re.compile(re.escape(each["name"])) for each in view["phases"]]
     expect(page.get_by_role("list", name="Phases").get_by_role("listitem")).to_have_text(phases)
     expect(page.get_by_role("list", name="Seats").get_by_role("listitem")).to_have_count(

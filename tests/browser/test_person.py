@@ -155,8 +155,8 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(
         local.vote(session, seat)
     expect(page.get_by_text("The session is over.")).to_be_visible()
     page.get_by_role("link", name="Decision", exact=True).click()
-    expect(page.locator(".choice")).to_have_text("move the desks")
-    expect(owner.locator(".panel .choice")).to_have_text("move the desks")
+    expect(page.locator(".memo .strong")).to_contain_text("move the desks")
+    expect(owner.locator(".panel .memo .strong")).to_contain_text("move the desks")
     said = local.read(session)["contributions"]
     votes = {each["participant"]: each["position"] for each in said if each["type"] == "vote"}
     assert votes == {"ada": "support", "bob": "support", "eve": "conditional_support"}

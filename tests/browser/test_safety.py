@@ -279,7 +279,7 @@ def test_every_text_stands_in_every_kind_of_place(site: HostileSite) -> None:
         assert site.tainter.placed[kind] == {*TEXTS}, kind
     for name in PROTOCOLS:
         view = site.server.local("moot.getView", sessionId=f"hostile_{name}")
-        for part in ("timeline", "decisionBlocks", "lenses", "numbers"):
+        for part in ("timeline", "memo", "decisionBlocks", "argumentBlocks", "lenses", "numbers"):
             assert [text[:200] for text in strings(view[part]) if UNSAFE.search(text)] == [], (
                 name,
                 part,

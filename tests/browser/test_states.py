@@ -42,7 +42,7 @@ def test_a_parked_session_says_why_and_is_taken_up_again(server: Server, visit: 
     OUT.clear()
     notice.get_by_role("button", name="Try again now").click()
     expect(page.locator(".state-word")).to_have_text("concluded")
-    expect(page.locator(".panel .choice")).to_be_visible()
+    expect(page.locator(".panel .memo .strong")).to_be_visible()
 
 
 def test_a_lost_seat_says_why(server: Server, visit: Visit) -> None:

@@ -277,7 +277,7 @@ async def main():
         for value, seat in ((10, "ada"), (10.5, "bob")):
             await TABLE["moot.answer"].invoke(call, {"sessionId": session, "seat": seat, "answer": {"value": value}})
         found = await TABLE["moot.getSession"].invoke(call, {"sessionId": session})
-        print(json.dumps([opened["protocol"], found["status"], *found["summary"][:2]]))
+        print(json.dumps([opened["protocol"], found["status"], found["memo"]["result"]]))
 
 asyncio.run(main())
 """
@@ -285,8 +285,7 @@ asyncio.run(main())
     assert json.loads(told) == [
         "delphi",
         "concluded",
-        "10.25 · fair (several stand behind it, nobody voted)",
-        "10.25 (±0.25)",
+        "Decided, 2 of 2 took part: 10.25.",
     ]
 
 

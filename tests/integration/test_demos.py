@@ -1,6 +1,8 @@
 """Demos: every one plays to its decision by the real rules, in both languages, and leaves no trace in what outlives sessions."""
 
 import asyncio
+import html
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.memos import check_memo, list_forbidden_words
 from tests.support.play_persona import MeetingRun, build_seat
 
 from moothall.app.moot import Moot
@@ -18,9 +21,13 @@ from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.errors import BadRoster, BadScript, BadSetting
 from moothall.features.demos.shipped import Demo, build_demo_options, list_demos, load_demo
 from moothall.features.persona.facts import StandTaken
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.participants.script import Pacer, list_scripts, make_demo
 from moothall.protocols.consultation.facts import ConsultationRefused
 from moothall.protocols.swarm.facts import BarrierPassed, OperationsProcessed
+from moothall.reports.plain_text import render_decision_lines
+from moothall.surfaces.api.method import Call, Caller
+from moothall.surfaces.api.methods import TABLE, open_server_context
 
 pytestmark = pytest.mark.anyio
 
@@ -316,3 +323,51 @@ def test_an_unknown_demo_is_refused_with_the_list(argument: str) -> None:
         load_demo(f"{argument}?", "en")
     with pytest.raises(BadSetting, match="expected one of: slow, reading"):
         build_demo_options(load_demo("persona", "en"), {}, pace="warp")  # type: ignore[arg-type]  # what a careless caller gives
+
+
+MEMOS = Path(__file__).parent / "demo_memos"
+"""The memo of each demo as it is to read."""
+
+
+@pytest.mark.parametrize(("name", "language"), ALL)
+async def test_a_demo_has_one_memo_on_every_surface(
+    name: str, language: Language, tmp_path: Path
+) -> None:
+    """T-1, T-3, T-5: the same sentences first in minutes, HTML, terminal, page and results, and none of Moot's own words in them."""
+    async with build_moot(tmp_path) as moot, open_server_context(moot) as context:
+        session = await open_demo(moot, load_demo(name, language))
+        decision = await moot.run(session)
+        plugin, timeline = await moot.load_plugin(session), await moot.load_timeline(session)
+        report = plugin.report(timeline)
+        call = Call(context=context, caller=Caller())
+        view = await TABLE["moot.getView"].invoke(call, {"sessionId": session})
+        result = await TABLE["moot.getSession"].invoke(call, {"sessionId": session})
+        minutes, page = await moot.export(session, "minutes"), await moot.export(session, "html")
+    memo = check_memo(decision, language)
+    texts = [line.text for line in memo.all_lines]
+    expected = MEMOS / f"{name}.{language}.txt"
+    if os.environ.get("MOOT_SNAPSHOTS") == "write":
+        expected.write_text(f"{memo.full_badge}\n{memo.text}\n", encoding="utf-8")
+    assert f"{memo.full_badge}\n{memo.text}\n" == expected.read_text(encoding="utf-8")
+    names = tuple(f"{seat.id}" for seat in timeline.session_state.seats)
+    assert list_forbidden_words(memo, names) == []
+    # The terminal, the page and programs have them line by line.
+    assert [line.text for line in render_decision_lines(report)] == texts
+    assert [line["text"] for line in view["memo"]["lines"]] == texts
+    assert [line["text"] for line in result["memo"]["lines"]] == texts
+    # Documents have them below the question and before everything else.
+    shown = {
+        "minutes": re.sub(r"[*\\]|&lt;", "", minutes.partition(f"## {words_of(language)}\n")[2]),
+        "html": html.unescape(re.sub("<[^>]+>", "", page.partition("</h1>")[2])),
+    }
+    for surface, text in shown.items():
+        place = 0
+        for line in texts:
+            found = text.find(line, place)
+            assert found >= place, (surface, line)
+            place = found
+        assert text.find("%", 0, place) == -1 or "%" in memo.text, surface
+
+
+def words_of(language: Language) -> str:
+    return SHARED_REPORT[language].decision

@@ -43,7 +43,9 @@ FIELDS = {
         "phases",
         "waiting",
         "timeline",
+        "memo",
         "decisionBlocks",
+        "argumentBlocks",
         "lenses",
         "numbers",
         "budget",
@@ -109,7 +111,15 @@ def test_every_session_of_every_protocol_has_a_view_after_each_of_its_entries(
                     assert (past["at"], past["head"]) == (at, live["head"])
                     assert set(past["may"]) <= {"fork"}
                     assert all(item["seq"] <= at for _, item in past["timeline"]["items"])
-                varying = {"standing", "may", "outcome", "obligations", "decisionBlocks"}
+                varying = {
+                    "standing",
+                    "may",
+                    "outcome",
+                    "obligations",
+                    "decisionBlocks",
+                    "argumentBlocks",
+                    "memo",
+                }
                 assert {name: past[name] for name in FIELDS - varying} == {
                     name: live[name] for name in FIELDS - varying
                 }

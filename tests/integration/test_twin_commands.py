@@ -173,7 +173,7 @@ def test_a_session_reads_alike_by_command_and_by_call(
     enter_copy(stage, tmp_path / "a", monkeypatch)
     for session, code in (("open", 3), ("ended", 0)):
         answered = make_call("moot.getSession", {"sessionId": session})
-        assert {"cursor", "waitingFor", "summary"} <= answered.keys()
+        assert {"cursor", "waitingFor", "memo"} <= answered.keys()
         for command in ("show", "resume"):
             printed = json.loads(
                 run(f"{command} {session} --json", code=code if command == "resume" else 0)

@@ -20,7 +20,7 @@ from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import build_decision
 from moothall.reading.answers import read_answer
 from moothall.reports.decision import Decision
-from moothall.reports.plain_text import render_decision_lines
+from moothall.reports.plain_text import render_lines
 
 NAMES = ("ada", "bob", "cy", "dee")
 OPTIONS = ("A", "B", "C", "D")
@@ -143,9 +143,10 @@ def test_words_that_nobody_had_before_have_no_chance_of_being_right(
     assert (decision.choice, decision.support) == (decided, 1.0)
     assert (decision.confidence, decision.confidence_from) == (None, None)
     assert decision.no_confidence == "new_answer"
-    assert decision.strength == "weak"
+    assert decision.strength == "fair"
     assert (decision.consensus_type, decision.overturned) == ("unanimous", False)
-    shown = "\n".join(line.text for line in render_decision_lines(DEBATE.report(table.timeline)))
+    (figures,) = [each for each in DEBATE.report(table.timeline).folds if each.name == "figures"]
+    shown = "\n".join(line.text for line in render_lines(figures.blocks))
     assert "no figure: nobody had this answer in these words" in shown
     assert "disputed" not in shown
     told = json.loads(json.dumps(decision.to_json()))
@@ -173,7 +174,7 @@ def test_a_listed_option_that_nobody_had_before_has_no_chance() -> None:
     """Q-10: it was found by talking, and the blind answers did not contain it."""
     decision = choose(open_board("AABB"), ada="C", bob="C", cy="C", dee="C")
     assert (decision.confidence, decision.no_confidence) == (None, "new_answer")
-    assert (decision.choice, decision.strength) == ("C", "weak")
+    assert (decision.choice, decision.strength) == ("C", "fair")
 
 
 @pytest.mark.parametrize(("blind", "decided"), [(("yes",) * 3, "no"), (("no", "no"), "yes")])

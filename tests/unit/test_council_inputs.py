@@ -67,7 +67,7 @@ def test_an_owner_who_decides_is_asked_once_more_with_the_input() -> None:
     said = synthesize("no", "We stop.", to_user=(UserReply(input=number, text="We stop now."),))
     decision = build_decision(table.says("ada", said).timeline)
     assert decision.answers == (AnsweredInput(input=number, asked=STOP, answer="We stop now."),)
-    assert decision.strength_reason != "unanswered"
+    assert "you_unanswered" not in decision.reservations
 
 
 def test_an_exhausted_budget_puts_nothing_again() -> None:
@@ -115,7 +115,7 @@ def test_who_votes_answers_what_the_text_does_not() -> None:
         (one, "ada: Ask them in May."),
         (other, None),
     ]
-    assert (decision.strength, decision.strength_reason) == ("weak", "unanswered")
+    assert (decision.strength, decision.reservations[0]) == ("weak", "you_unanswered")
     minutes = render_markdown(build_council_report(table.timeline))
     assert "1 of the user's inputs is not answered." in minutes
     assert "ada: Ask them in May." in minutes

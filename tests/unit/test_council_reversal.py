@@ -9,7 +9,7 @@ from moothall.protocols.council.plugin import DEBATE
 from moothall.protocols.council.timeline import build_decision
 from moothall.reading.answers import read_answer
 from moothall.reports.decision import WouldChange
-from moothall.reports.plain_text import render_decision_lines
+from moothall.reports.plain_text import render_lines
 
 OPTIONS = ("Postgres", "SQLite", "Redis")
 
@@ -52,7 +52,7 @@ def test_the_next_answer_and_the_first_open_condition_are_named() -> None:
     change = build_decision(table.timeline).would_change
     assert change is not None
     assert (change.next_answer, change.open_point) == ("SQLite", "There is a backup.")
-    shown = "\n".join(line.text for line in render_decision_lines(DEBATE.report(table.timeline)))
+    shown = "\n".join(line.text for line in render_lines(DEBATE.report(table.timeline).argument))
     line = f"{change.voices} more voices against it; next comes: SQLite; open: There is a backup."
     assert line in shown
 

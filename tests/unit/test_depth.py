@@ -64,11 +64,11 @@ def test_one_mind_with_a_good_record_that_is_sure_decides_alone() -> None:
         mode="auto", stage="one_mind", reason="clear", spared=11, seat=PROVEN.id, choice="yes"
     )
     decision = build_decision(table.timeline)
-    assert (decision.choice, decision.spared, decision.strength, decision.strength_reason) == (
+    assert (decision.choice, decision.spared, decision.strength, decision.reservations) == (
         "yes",
         11,
-        "weak",
-        "one_voice",
+        "fair",
+        ("one_voice",),
     )
     assert decision.to_json()["depth"]["stage"] == "one_mind"
     assert (

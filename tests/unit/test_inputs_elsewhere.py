@@ -59,7 +59,7 @@ def test_a_result_that_says_nothing_to_the_user_says_so() -> None:
     line = Line(MODEL).put(InputGiven(text=WORD)).makes("y = x")
     decision = decide_pipeline(_tell(line))
     assert [each.answer for each in decision.answers] == [None]
-    assert decision.strength_reason == "unanswered"
+    assert decision.reservations[0] == "you_unanswered"
 
 
 @pytest.mark.parametrize(("steps", "is_again"), [((MODEL, CHECK), True), ((MODEL, PAPER), False)])

@@ -1090,7 +1090,7 @@ def decisions(draw: st.DrawFn) -> Decision:
     )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
+@settings(max_examples=200, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
 @given(decision=decisions())
 def test_whatever_was_decided_the_memo_fits_and_is_whole(decision: Decision) -> None:
     """T-1, T-3, T-5: at most twelve lines of a terminal, nothing empty, nothing twice, no sentence cut, the result first."""

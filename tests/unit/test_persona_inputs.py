@@ -172,9 +172,9 @@ def test_the_result_has_an_answer_for_each_input_and_says_which_was_left_out() -
         AnsweredInput(input=5, asked="When?", answer=None),
     )
     decision = build_decision(table.timeline)
-    assert (decision.strength, decision.strength_reason) == ("weak", "unanswered")
+    assert (decision.strength, decision.reservations[0]) == ("weak", "you_unanswered")
     minutes = PERSONA.export(table.timeline, "minutes")
-    assert "#3 And R&D? → R&D stays. rests on #4" in minutes.replace("\\", "")
+    assert "#3 And R&D? → R&D stays. (#4)" in minutes.replace("\\", "")
     assert "#5 When? → the decision says nothing to it" in minutes
 
 

@@ -106,7 +106,8 @@ def test_a_claim_without_entries_is_taken_and_marked() -> None:
     assert isinstance(read.said, Draft)
     assert read.said.decision.text == "Go."
     table.drafts("ada", Draft(decision=DraftClaim(text="Go."))).stands(bob=build_stand("support"))
-    assert "names no entry" in PERSONA.export(table.timeline, "minutes")
+    assert "Decided by 2 of 2" not in PERSONA.export(table.timeline, "minutes")
+    assert "agree: Go." in PERSONA.export(table.timeline, "minutes")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,11 @@ def overruled(language: Language = "en") -> MeetingRun:
 
 
 @pytest.mark.parametrize(
-    ("language", "told"), [("en", "Overruled: most of the weight"), ("zh", "压过多数：")]
+    ("language", "told"),
+    [
+        ("en", "ada decided against most of the others (1 of 1): Cut"),
+        ("zh", "ada不顾多数（1 人中 1 人）反对，决定：Cut"),
+    ],
 )
 def test_a_decision_that_most_of_the_weight_opposes_is_overruled(
     language: Language, told: str
@@ -305,7 +310,7 @@ def test_a_conclusion_that_was_read_back_keeps_its_dissent_and_its_end() -> None
     minutes = PERSONA.export(again.timeline, "minutes")
     assert "Never." in minutes
     assert "every reaction was below the threshold" in minutes
-    assert "Read back from a file" in minutes
+    assert "Held elsewhere, read from a file" in minutes
     assert json.loads(render_context_ledger(again.timeline))["conclusion"] == json.loads(
         read.conclusion
     )

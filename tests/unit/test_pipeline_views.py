@@ -96,65 +96,32 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         assert PIPELINE.export(timeline, "minutes").startswith("# Pipeline: ")
 
 
+NEXT = "Next: ask again with changes, or go on from before the end: `moot fork s`."
+
+
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
         (
             "completed",
             [
-                "Demand grows by one a day. · weak (it says nothing to an input of the user)",
-                "# The paper",
-                "",
-                "Demand grows by **one** a day.",
-                "Made by: cy (#7)",
-                "Approved by: bob (check)",
-                "Ended by: all steps done",
-                "",
-                "Lost agents",
-                "– cy: failed 1 ×, last by an error",
-                "",
-                "The user's inputs, and what the decision answers",
-                "1 of the user's inputs is not answered.",
-                "– #6 Keep it short. → the decision says nothing to it",
+                "Done, all 3 steps, 1 check passed after 1 rejection: Demand grows by one a day.",
+                "What you said was not answered: “Keep it short.”",
             ],
         ),
         (
             "rejected",
-            [
-                "Undecided",
-                "The pipeline was not completed.",
-                "Ended by: a gate that rejected for good",
-                "In the step: check",
-                "",
-                "Rejected",
-                "bob · REJECTED",
-                "Too thin.",
-            ],
+            ["Stopped at step 2 of 3 (check): bob rejected it 1 time.", NEXT, "bob: “Too thin.”"],
         ),
-        (
-            "failed",
-            [
-                "Undecided",
-                "The pipeline was not completed.",
-                "Ended by: an agent that failed twice in a step",
-                "In the step: model",
-                "Its last asks were lost. Continue from before those losses: moot fork s",
-                "",
-                "Lost agents",
-                "– ada: failed 2 ×, last by no answer in time",
-            ],
-        ),
-        ("waiting", ["The pipeline goes on.", "In the step: check (bob)"]),
-        (
-            "cancelled",
-            ["Cancelled before its end.", "Too <b>dear</b>.", "In the step: check (bob)"],
-        ),
+        ("failed", ["Stopped at step 1 of 1 (model): ada could not answer.", NEXT]),
+        ("waiting", ["Still open: step 2 of 3 (check), bob is at it."]),
+        ("cancelled", ["Cancelled before a decision: “Too <b>dear</b>.”"]),
     ],
 )
 def test_the_terminal_shows_the_result_or_why_there_is_none(name: str, lines: list[str]) -> None:
-    """C-5, C-10"""
+    """C-5, C-10, T-2"""
     shown = [line.text for line in render_decision_lines(PIPELINE.report(_tell(EXAMPLES[name]())))]
-    assert shown == [*lines, "Cost: 0 model calls, 0 tokens · $0"]
+    assert shown == lines
 
 
 def test_what_agents_make_is_no_markup_of_the_page() -> None:
@@ -165,8 +132,8 @@ def test_what_agents_make_is_no_markup_of_the_page() -> None:
     ).judges("REJECTED", evil)
     page = PIPELINE.export(_tell(line), "html")
     assert "<script" not in page
-    # Input twice, artefact, verdict (in short and in the timeline), detail of the loss.
-    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 6
+    # Input twice, artefact, verdict (in the memo, in short and in the timeline), detail of the loss.
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 7
 
 
 def test_only_a_rejection_that_ended_the_pipeline_is_dissent() -> None:

@@ -93,7 +93,7 @@ def test_the_headline_is_the_answer_and_not_the_label_of_its_direction() -> None
         ANSWERS["excellent"],
     )
     minutes = SWARM.export(timeline, "minutes")
-    assert minutes.split("## Conclusion")[1].lstrip().startswith(f"**{ANSWERS['excellent']}** · ")
+    assert ANSWERS["excellent"] in minutes.split("## Decision\n")[1].split("## ")[0]
     standing = build_standing_json(timeline)
     assert standing["leading"]["text"] == standing["evidence"]["answer"] == ANSWERS["excellent"]
 
@@ -162,10 +162,10 @@ def test_what_the_readings_do_not_tell_apart_is_said_with_both_names() -> None:
     decision = build_decision(timeline)
     assert decision.decision is None
     assert not decision.outcome_uncertain
-    first = SWARM.export(timeline, "minutes").split("## Conclusion")[1].lstrip().splitlines()[0]
-    assert "do not tell" in first
-    assert ANSWERS["excellent"] in first
-    assert ANSWERS["north"] in first
+    first = SWARM.export(timeline, "minutes").split("## Decision\n")[1].lstrip().splitlines()[0]
+    assert "Not decided between two" in first
+    assert ANSWERS["excellent"].rstrip(".") in first
+    assert ANSWERS["north"].rstrip(".") in first
     assert build_standing_json(timeline)["evidence"]["isDistinct"] is False
 
 

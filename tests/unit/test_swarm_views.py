@@ -194,29 +194,28 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(
     text = SWARM.export(timeline, "minutes")
     parts = (
         f": {timeline.state.opened.topic}",
-        f"**{leading}** · {words.undecided}",
-        words.partial.strip(),
-        words.backed_by
-        + ": "
-        + words.support_line.format(
-            count=7, all=8, share="88 %", own=len(timeline.state.board.ideas[1].independent)
-        ),
+        leading.rstrip(".。"),
         words.why.format(number=1),
         "TanWei measured it.",
         words.against.format(number=1),
-        "Word of XiLi.",
+        "Word of JianWei.",
         "Who clears it when a price changes?",
         f"## {words.consensus.format(threshold='67 %')}",
         f"## {words.all_ideas}",
         f"## {words.synthesis}",
         f"finding-999 ({words.no_such_finding})",
         f"## {words.agent_table}",
+        words.partial.strip(),
+        words.backed_by
+        + ": "
+        + words.support_line.format(
+            count=7, all=8, share="88 %", own=len(timeline.state.board.ideas[1].independent)
+        ),
     )
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     lines = [line.text for line in render_decision_lines(SWARM.report(timeline))]
-    assert lines[0].startswith(leading)
-    assert any("Word of XiLi." in line for line in lines)
+    assert leading.rstrip(".。") in lines[0]
     page = SWARM.export(timeline, "html")
     assert 0 < page.index(html.escape(leading)) < page.index(words.figures)
 

@@ -423,12 +423,10 @@ def test_chinese_minutes_read_as_they_did() -> None:
 def test_a_cancelled_meeting_says_so() -> None:
     story = _talked("en").put(SessionCancelled(reason="# no\n<b>money</b>")).timeline
     assert (
-        "## Decision\n\n**Cancelled before a decision.**\n\n> # no\n> &lt;b>money&lt;/b>\n"
+        "## Decision\n\n**Cancelled before a decision: “&lt;b>money&lt;/b>.”**\n"
         in PERSONA.export(story, "minutes")
     )
-    assert '<p class="heading">no</p>\n<p>&lt;b&gt;money&lt;/b&gt;</p>' in PERSONA.export(
-        story, "html"
-    )
+    assert "“&lt;b&gt;money&lt;/b&gt;.”" in PERSONA.export(story, "html")
 
 
 def test_a_conclusion_that_was_read_back_is_not_denied() -> None:

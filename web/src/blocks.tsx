@@ -22,12 +22,13 @@ function highlight(entry: number, isOn: boolean): void {
   document.getElementById(`entry-${entry}`)?.classList.toggle("pointed", isOn);
 }
 
-export function Reference({ entry }: { entry: number }) {
+export function Reference({ entry, words }: { entry: number; words?: string }) {
   const place = useContext(PlaceContext);
-  if (place.linkTo === null) return <>#{entry}</>;
+  const shown = words ?? `#${entry}`;
+  if (place.linkTo === null) return <>{shown}</>;
   return (
     <a
-      class="ref"
+      class={words === undefined ? "ref" : "ref words"}
       href={place.linkTo(entry)}
       onMouseEnter={() => highlight(entry, true)}
       onMouseLeave={() => highlight(entry, false)}
@@ -40,7 +41,7 @@ export function Reference({ entry }: { entry: number }) {
         place.followTo(entry);
       }}
     >
-      #{entry}
+      {shown}
     </a>
   );
 }
@@ -62,6 +63,7 @@ function SpanView({ span }: { span: Span }) {
       </>
     );
   }
+  if ("link" in span) return <Reference entry={span.link} words={span.words} />;
   if ("strong" in span) return <b>{span.strong}</b>;
   if ("muted" in span) return <span class="soft">{span.muted}</span>;
   return (
@@ -87,6 +89,7 @@ export function plainText(text: Text): string {
     .map((span) => {
       if (typeof span === "string") return span;
       if ("ref" in span) return span.text.replace("{line}", span.ref.map((each) => `#${each}`).join(", "));
+      if ("link" in span) return span.words;
       return "strong" in span ? span.strong : "muted" in span ? span.muted : span.mark;
     })
     .join("");
@@ -438,7 +441,11 @@ export function collectWords(blocks: Block[]): string {
 export function collectReferences(blocks: Block[]): number[] {
   const found: number[] = [];
   const take = (text: Text): void => {
-    for (const span of text) if (typeof span === "object" && "ref" in span) found.push(...span.ref);
+    for (const span of text) {
+      if (typeof span !== "object") continue;
+      if ("ref" in span) found.push(...span.ref);
+      if ("link" in span) found.push(span.link);
+    }
   };
   for (const block of blocks) {
     if (block.kind === "line") take(block.text);

@@ -508,7 +508,6 @@ export interface SessionDecision {
   strength: "strong" | "fair" | "weak" | "disputed" | "overruled" | "none";
   cursor: number;
   waitingFor: string[];
-  summary: string[];
   memo: Memo;
   [more: string]: unknown;
 }

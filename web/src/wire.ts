@@ -1,5 +1,5 @@
 // The view of a session, as docs/web-api.md describes it; what other calls answer stands in calls.ts.
-import type { RememberedObligation as Obligation, Results, SessionLine } from "./calls";
+import type { Memo, RememberedObligation as Obligation, Results, SessionLine } from "./calls";
 
 export type {
   Amplification,
@@ -20,7 +20,7 @@ export type {
 } from "./calls";
 
 export type Tone = "plain" | "strong" | "dim" | "bad" | "warn" | "good";
-export type Span = string | { ref: number[]; text: string } | { strong: string } | { muted: string } | { mark: string; tone: Tone };
+export type Span = string | { ref: number[]; text: string } | { link: number; words: string } | { strong: string } | { muted: string } | { mark: string; tone: Tone };
 export type Text = Span[];
 
 export interface Bar {
@@ -129,6 +129,7 @@ export interface View {
   parked: string;
   choice: string;
   strength: string;
+  memo: Memo;
   head: number;
   at: number;
   openedAt: string;
@@ -141,7 +142,9 @@ export interface View {
   phases: Phase[];
   waiting: Waiting[];
   timeline: TimelinePart;
+  /** The memo; what was argued stands below it. */
   decisionBlocks: Block[];
+  argumentBlocks: Block[];
   lenses: Lens[];
   numbers: Figure[];
   budget: Budget;

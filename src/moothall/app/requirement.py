@@ -12,6 +12,7 @@ from moothall.errors import BadRoster, BadSetting
 from moothall.locale.catalogues import REQUIREMENT, SHARED_REPORT
 from moothall.reports.decision import Decision
 from moothall.reports.gate import GateJudgement
+from moothall.reports.memo import build_memo
 from moothall.scoring.strength import Strength
 
 Worth = Literal["strong", "fair", "weak", "any"]
@@ -85,20 +86,17 @@ def add_gate(decision: Decision, required: Requirement) -> Decision:
 
 
 def judge_decision(decision: Decision, required: Requirement, language: Language) -> GateJudgement:
-    """Return whether a decision is one of the required choices and worth enough, and why, in a line with what it is worth.
+    """Return whether a decision is one of the required choices and worth enough, and why, in a line with its first reservation (T-6).
 
     They are compared without case and closing marks. A pipeline has no choice: it is `completed`, or a gate `rejected` it.
     """
-    words, shared = REQUIREMENT[language], SHARED_REPORT[language]
+    words, memo = REQUIREMENT[language], build_memo(decision, language)
     wanted = ", ".join(map(one_line, required.choices))
     ended_by = decision.ended_by or ""
     if decision.status in {"thinking", "parked"}:
-        reason = words.open.format(reason=decision.parked or shared.still_thinking)
-        return GateJudgement(outcome="waiting", reason=reason)
+        return GateJudgement(outcome="waiting", reason=memo.result.text)
     if decision.decision is None and ended_by != "rejected":
-        ended = shared.endings.get(ended_by, ended_by.replace("_", " "))
-        reason = words.undecided.format(reason=ended or shared.no_decision)
-        return GateJudgement(outcome="undecided", reason=reason)
+        return GateJudgement(outcome="undecided", reason=memo.result.text)
     decided = decision.short_choice or ended_by
     labels = [decision.choice, decided]
     if ended_by in {"completed", "rejected"}:
@@ -112,10 +110,14 @@ def judge_decision(decision: Decision, required: Requirement, language: Language
     if not is_met:
         reason = words.other.format(decided=decided, wanted=wanted)
         return GateJudgement(outcome="otherwise", reason=reason)
-    reservation = shared.strength_reasons[decision.strength_reason]
-    worth = f"{shared.strengths[decision.strength]} ({reservation})"
+    doubt = ""
+    if memo.caution:
+        doubt = words.but.format(caution=memo.caution)
     if required.takes(decision.strength):
-        reason = words.met.format(decided=decided, worth=worth)
+        reason = f"{words.met.format(decided=decided)}{doubt}"
         return GateJudgement(outcome="met", reason=reason)
-    reason = words.doubtful.format(decided=decided, worth=worth, least=required.worth)
+    if not doubt:
+        worth = SHARED_REPORT[language].strengths[decision.strength]
+        doubt = words.too_little.format(worth=worth, least=required.worth)
+    reason = words.doubtful.format(decided=decided, doubt=doubt)
     return GateJudgement(outcome="otherwise", reason=reason)

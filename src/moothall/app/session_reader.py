@@ -16,7 +16,7 @@ from moothall.app.reading_threads import run_on_own_thread
 from moothall.app.resources import Resources
 from moothall.codec.chain import compute_root_hash, validate_chain
 from moothall.domain.dictionaries import BoundedDict
-from moothall.domain.facts import Entry, Opened, SessionCancelled
+from moothall.domain.facts import Entry, Language, Opened, SessionCancelled
 from moothall.domain.ids import SessionId, find_asked_seat, parse_session_id
 from moothall.domain.records import StoredRecord
 from moothall.engine.snapshot import Snapshot
@@ -25,7 +25,6 @@ from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.reports.outline import OutlineCache
-from moothall.reports.plain_text import render_decision_lines
 from moothall.reports.quotations import check_lines, has_unchecked
 from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.reliability import name_agreement
@@ -50,7 +49,6 @@ class ReadSession(NamedTuple):
         if timeline.closed is None:
             asked = {find_asked_seat(ask) for ask in timeline.session_state.pending}
         lost = tuple(replace(each, why=why.get(each.seat, "")) for each in decision.lost)
-        lines = render_decision_lines(self.plugin.report(timeline))
         note = ""
         if decision.no_confidence is not None:
             note = SHARED_REPORT[timeline.language].no_figures[decision.no_confidence]
@@ -60,7 +58,6 @@ class ReadSession(NamedTuple):
             cursor=timeline.seq,
             waiting_for=tuple(sorted(asked)),
             no_confidence_note=note,
-            summary=tuple(line.text for line in lines if line.text),
         )
 
 
@@ -151,16 +148,24 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
             yield dump_export_text(digest, text)
         return
     plugin, timeline = await read_session(resources, name)
-    if form == "minutes" and await resources.may_remember("memory.import_noted", name):
-        note = await resources.memory.get_import(name)
-        if note is not None:
-            words = SHARED_REPORT[timeline.language].imported
-            yield f"> {words.format(on=f'{note.at:%Y-%m-%d}', source=note.source)}\n\n"
+    if form == "minutes":
+        yield await describe_import(resources, name, timeline.language)
     if form not in plugin.forms:
         known = ", ".join(["jsonl", *plugin.forms]).replace("minutes", "minutes (Markdown)")
         raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: {known}")
     for part in plugin.iterate_export(timeline, form):
         yield part
+
+
+async def describe_import(resources: Resources, name: SessionId, language: Language) -> str:
+    """Return the first lines of the minutes of a session that was imported: when, and signed by whom; "" for any other."""
+    if not await resources.may_remember("memory.import_noted", name):
+        return ""
+    note = await resources.memory.get_import(name)
+    if note is None:
+        return ""
+    words = SHARED_REPORT[language].imported
+    return f"> {words.format(on=f'{note.at:%Y-%m-%d}', source=note.source)}\n\n"
 
 
 async def _find_end(resources: Resources, name: SessionId) -> StoredRecord | None:

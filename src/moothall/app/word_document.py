@@ -50,7 +50,10 @@ def build_word_document(report: Report) -> bytes:
     if report.subtitle:
         document.add_paragraph(_join_texts(report.subtitle))
     writer.write(report.decision)
+    writer.write(report.argument)
     writer.write(report.record)
+    for fold in report.folds:
+        writer.write(fold.blocks)
     file = io.BytesIO()
     document.save(file)
     return file.getvalue()

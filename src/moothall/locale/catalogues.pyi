@@ -51,7 +51,6 @@ class TermsText(Texts):
     explained: str
     verdicts: Mapping[str, str]
     strengths: Mapping[str, str]
-    strength_reasons: Mapping[str, str]
     consensus_types: Mapping[str, str]
     consensus_meanings: Mapping[str, str]
     types: Mapping[str, str]
@@ -99,14 +98,17 @@ class ConsultationPromptText(TermsText):
 CONSULTATION_PROMPT: Catalogue[ConsultationPromptText]
 
 class SharedReportText(TermsText):
+    in_full: str
+    reservations: str
+    worth: str
+    figures: str
+    how_recorded: str
     minutes: str
     imported: str
     decision: str
     undecided: str
     no_decision: str
-    still_thinking: str
     parked: str
-    how_to_resume: str
     trying_again: str
     held_up: str
     asked_since: str
@@ -114,8 +116,6 @@ class SharedReportText(TermsText):
     refusals: str
     swapped: str
     cancelled: str
-    rests_on: str
-    names_nothing: str
     confidence: str
     motion_confidence: str
     sealed: str
@@ -202,7 +202,6 @@ class ConsultationReportText(SharedReportText):
     decision: str
     question: str
     no_decision: str
-    still_thinking: str
     cancelled: str
     endings: Mapping[str, str]
 
@@ -335,12 +334,7 @@ class CouncilReportText(SharedReportText):
     voted_on: str
     agreed_on: str
     no_decision: str
-    still_thinking: str
-    with_open: str
     overturned: str
-    parted: str
-    moved_none: str
-    moved_without: str
     support: str
     votes: str
     one_vote: str
@@ -360,9 +354,9 @@ class CouncilReportText(SharedReportText):
     passes: str
     has_written: str
     went_on: str
-    closed_with_open: str
     not_carried: str
     demanded: str
+    demand: str
     demanded_of_all: str
     motion_by: str
     protocol: str
@@ -697,11 +691,11 @@ PRECEDENTS: Catalogue[PrecedentsText]
 
 class RequirementText(Texts):
     met: str
+    but: str
     other: str
-    undecided: str
     uncertain: str
-    open: str
     doubtful: str
+    too_little: str
 
 REQUIREMENT: Catalogue[RequirementText]
 
@@ -726,6 +720,7 @@ class SessionCommandText(Texts):
     goes_on: str
     has_ended: str
     no_ask: str
+    more_shown: str
     turned_out: str
     ask_until: str
     in_words: str

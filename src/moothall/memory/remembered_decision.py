@@ -22,6 +22,7 @@ from moothall.memory.facts import (
 )
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.reliability import DecisionKind, name_agreement
+from moothall.scoring.reservations import WorthFigures
 from moothall.scoring.strength import rate_strength
 
 BACKING: Final[frozenset[VotePosition | None]] = frozenset({"support", "conditional_support"})
@@ -154,6 +155,7 @@ def is_precedent(record: DecisionRecorded, stand_in: StandIn) -> bool:
 
 def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionRecorded:
     """Convert a solo decision into the form of a group's."""
+    figures = WorthFigures(is_decided=True, confidence=solo.confidence, voters=1)
     return copy_fields(
         DecisionRecorded,
         solo,
@@ -166,7 +168,7 @@ def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionRecorded:
         ),
         opened_at=at,
         closed_at=at,
-        strength=rate_strength(is_decided=True, confidence=solo.confidence, voters=1).strength,
+        strength=rate_strength(figures),
     )
 
 

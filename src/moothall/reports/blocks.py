@@ -5,7 +5,7 @@ wrote; its Markdown is rendered on pages and left as it is elsewhere.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Final, Literal
 
 from moothall.domain.facts import Language
@@ -31,6 +31,17 @@ class References:
 
 
 @dataclass(frozen=True, slots=True)
+class Linked:
+    """Words that lead to a timeline entry: pages make a link of them where the entry is known."""
+
+    text: str
+    number: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class _Words:
     text: str
 
@@ -53,7 +64,7 @@ class Mark(_Words):
     tone: Tone = "plain"
 
 
-Span = str | References | Strong | Muted | Mark
+Span = str | References | Linked | Strong | Muted | Mark
 Text = Span | tuple[Span, ...]
 Cell = Text | int | float | None
 
@@ -192,11 +203,21 @@ Block = Heading | Line | Quote | Fields | Bullets | Table | Card | Details | Pre
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """Sections of a report that are shown when they are asked for: its figures, or how it was recorded."""
+
+    name: Literal["figures", "record"]
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """A session for people.
 
-    `decision` is what a person wants first: the outcome, how sure it is, who dissents, who was lost, what it cost. `record` is
-    what it rests on. `seats` have their colours in this order; `known` is the highest entry that references may lead to.
+    `decision` is the memo: what a person reads first. `argument` is what was decided in full, why, and what stands against it;
+    `record` is who stood where and what was said; `folds` are the figures, and how it was recorded.
+    `seats` have their colours in this order; `known` is the highest entry that references may lead to.
     `names` are the names of sections by their titles, the same in every language; `timeline` is the name of the section that
     tells the session entry by entry.
     """
@@ -206,7 +227,9 @@ class Report:
     title: str
     topic: str
     decision: tuple[Block, ...]
+    argument: tuple[Block, ...] = ()
     record: tuple[Block, ...] = ()
+    folds: tuple[Fold, ...] = ()
     subtitle: tuple[Text, ...] = ()
     seats: tuple[SeatId, ...] = ()
     known: int = 0
@@ -259,24 +282,6 @@ def join_spans(text: object) -> str:
 def split_spans(text: object) -> tuple[Span, ...]:
     if isinstance(text, tuple):
         return text
-    return (text,) if isinstance(text, References | Strong | Muted | Mark) else (join_spans(text),)
-
-
-def drop_repeated_quote(block: Block, answer: str) -> Block:
-    """The card of a decision without what the headline says of its text."""
-    if not isinstance(block, Card) or block.kind != "decision":
-        return block
-    shown = [
-        shorten_quote(each, answer) if isinstance(each, Quote) else each for each in block.blocks
-    ]
-    return replace(block, blocks=tuple(each for each in shown if each is not None))
-
-
-def shorten_quote(quote: Quote, answer: str) -> Quote | None:
-    rest = quote.text.removeprefix(answer)
-    # Only a whole sentence is left out: "No" before "No migration now" would leave the opposite.
-    if rest == quote.text or (
-        rest and not answer.endswith(tuple(".!?。！？")) and not rest.startswith("\n")
-    ):
-        return quote
-    return replace(quote, text=f"… {rest.strip()}") if rest.strip() else None
+    if isinstance(text, References | Linked | Strong | Muted | Mark):
+        return (text,)
+    return (join_spans(text),)

@@ -20,8 +20,13 @@ from moothall.scoring.depth import DepthTaken
 from moothall.scoring.estimates import ForecastEstimate, NumberEstimate
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
-from moothall.scoring.reservations import ReservationCode, ReservationFigures, list_reservations
-from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason, rate_strength
+from moothall.scoring.reservations import (
+    ConfidenceBasis,
+    ReservationCode,
+    WorthFigures,
+    list_reservations,
+)
+from moothall.scoring.strength import Strength, rate_strength
 
 ObligationState = Literal["open", "met", "waived", "failed"]
 Movement = Literal["evidence", "words"]
@@ -383,42 +388,18 @@ class Decision:
     """The entry up to which the session was read."""
     waiting_for: tuple[SeatId, ...] = field(default=(), compare=False)
     """The seats of which something is asked now."""
-    summary: tuple[str, ...] = field(default=(), compare=False)
-    """The decision in short, for people."""
     strength: Strength = field(init=False, default="none")
-    """What it is worth in one word; it follows from the other figures, whatever the protocol (`moothall.scoring.strength`)."""
-    strength_reason: StrengthReason = field(init=False, default="undecided")
-    """Why it is worth that."""
-
+    """What it is worth in one word for programs, by its reservations (`moothall.scoring.strength`)."""
     reservations: tuple[ReservationCode, ...] = field(init=False, default=())
     """What a reader must know beside the result, the first one first (T-4)."""
 
     def __post_init__(self) -> None:
-        # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
-        is_voiced = any(voice.kind == "oppose" for voice in self.dissent)
-        is_opposed = is_voiced or any(each.verdict == "oppose" for each in self.positions)
-        rating = rate_strength(
-            is_decided=self.decision is not None,
-            support=self.support,
-            turnout=self.backing if self.turnout is None else self.turnout,
-            confidence=self.confidence,
-            basis=self.confidence_from,
-            voters=self.voters or self.backers,
-            effective=self.effective,
-            minds=self.minds,
-            opposed=is_opposed,
-            disputed=any(voice.kind == "reported" for voice in self.dissent),
-            open_challenges=bool(self.open_challenges),
-            overturned=self.overturned,
-            outcome_uncertain=self.outcome_uncertain,
-            unanswered=any(each.answer is None for each in self.answers),
-        )
+        figures = self._collect_figures()
         # The class is frozen: this is the one place that may write, before anybody has seen the value.
-        object.__setattr__(self, "strength", rating.strength)
-        object.__setattr__(self, "strength_reason", rating.reason)
-        object.__setattr__(self, "reservations", list_reservations(self._collect_figures()))
+        object.__setattr__(self, "strength", rate_strength(figures))
+        object.__setattr__(self, "reservations", list_reservations(figures))
 
-    def _collect_figures(self) -> ReservationFigures:
+    def _collect_figures(self) -> WorthFigures:
         # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
         opponents = {each.seat for each in self.positions if each.verdict == "oppose"}
         opponents |= {voice.seat for voice in self.dissent if voice.seat and voice.kind == "oppose"}
@@ -431,15 +412,17 @@ class Decision:
             turnout = self.backing
         has_reported = any(voice.kind == "reported" for voice in self.dissent)
         # What the votes say.
-        counted = ReservationFigures(
+        counted = WorthFigures(
             is_decided=self.decision is not None,
             support=self.support,
             turnout=turnout,
             confidence=self.confidence,
+            basis=self.confidence_from,
             is_chance_shown=self.is_chance_for_people,
             voters=self.voters or self.backers,
             supporters=len(supporters),
             opponents=len(opponents),
+            effective=self.effective,
             minds=self.minds,
         )
         # What was before the talk, and what became of it.
@@ -458,6 +441,7 @@ class Decision:
             is_outcome_uncertain=self.outcome_uncertain,
             is_user_unanswered=any(each.answer is None for each in self.answers),
             has_false_quotation=bool(self.list_decisive_faults()),
+            is_proven_alone=self.ended_by == "one_mind",
         )
 
     def _has_open_challenges(self) -> bool:

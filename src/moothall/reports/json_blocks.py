@@ -92,6 +92,8 @@ def _encode_span(span: blocks.Span) -> Any:
     match span:
         case blocks.References(numbers=numbers, text=text):
             return {"ref": list(numbers), "text": clean(text)}
+        case blocks.Linked(text=text, number=number):
+            return {"link": number, "words": clean(text)}
         case blocks.Strong(text=text):
             return {"strong": clean(text)}
         case blocks.Muted(text=text):

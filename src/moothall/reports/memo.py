@@ -14,6 +14,7 @@ from moothall.domain.facts import Language
 from moothall.domain.replace import dataclass
 from moothall.domain.safe_text import encode_fields
 from moothall.locale.catalogues import MEMO, MemoText
+from moothall.reports import blocks
 from moothall.reports.decision import Decision, ObligationState
 from moothall.reports.how import ByReview, Standing
 from moothall.reports.memo_cautions import Reservation, choose_caution, list_cautions
@@ -389,6 +390,20 @@ def _fit(parts: _Parts) -> _Parts:
         while reduce is _shorten_body and parts.body and not parts.is_fitting():
             parts = reduce(parts)
     return parts
+
+
+_TONES: Final[dict[Slot, blocks.Tone]] = {"result": "strong", "caution": "warn"}
+
+
+def build_memo_blocks(memo: Memo) -> tuple[blocks.Line, ...]:
+    """Return a memo as the first blocks of a report; what someone said leads to where it was said."""
+    shown: list[blocks.Line] = []
+    for line in memo.all_lines:
+        text: blocks.Text = line.text
+        if line.entries:
+            text = blocks.Linked(line.text, line.entries[0])
+        shown.append(blocks.Line(text, _TONES.get(line.slot, "plain")))
+    return tuple(shown)
 
 
 def summarize_decision(decision: Decision) -> MemoSummary:

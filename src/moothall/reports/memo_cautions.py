@@ -108,6 +108,8 @@ def _describe_reservation(decision: Decision, code: ReservationCode, texts: Memo
 
 def _describe_missing_voices(decision: Decision, texts: MemoText) -> str:
     missing = [each.seat for each in decision.lost if each.did_not_vote]
+    if not missing and decision.findings is not None:
+        return texts.cautions["findings_missing"]
     if not missing:
         missing = list(list_sides(decision).silent)
     if len(missing) == 1:

@@ -31,7 +31,13 @@ from moothall.reports.memo_names import (
 )
 from moothall.reports.memo_undecided import MAX_LEAD, Outcome, describe_undecided, format_claim
 from moothall.reports.memo_what import choose_what, get_limits
-from moothall.reports.sentences import join_sentences, keep_first, shorten_sentence, split_sentences
+from moothall.reports.sentences import (
+    end_sentence,
+    join_sentences,
+    keep_first,
+    shorten_sentence,
+    split_sentences,
+)
 from moothall.scoring.resolution import CLEAR_MAJORITY
 
 MAX_BADGE: Final = 24
@@ -371,7 +377,7 @@ def describe_standing(standing: Standing, texts: MemoText) -> Outcome:
         case "cancelled":
             text = texts.standing["cancelled"]
             if standing.reason.strip():
-                reason = _format_reason(standing, texts)
+                reason = end_sentence(_format_reason(standing, texts), texts.language)
                 text = texts.standing["cancelled_for"].format(reason=reason)
             return Outcome(text, badges["cancelled"])
         case "damaged":

@@ -425,7 +425,9 @@ def find_objection(decision: Decision, texts: MemoText) -> Objection | None:
         if voices:
             return _build_objection(decision, voices[0])
     for claim in decision.open_challenges:
-        if claim.text.strip():
+        # What its own author once objected to is no objection to what it says now.
+        is_own = claim.seat is not None and claim.seat == decision.author
+        if claim.text.strip() and not is_own:
             return Objection(
                 words=tuple(split_sentences(claim.text)), seat=claim.seat, entries=claim.entries
             )

@@ -13,7 +13,13 @@ from moothall.reports.memo_names import (
     format_possessive,
 )
 from moothall.reports.memo_what import get_limits
-from moothall.reports.sentences import join_sentences, keep_first, shorten_sentence, split_sentences
+from moothall.reports.sentences import (
+    end_sentence,
+    join_sentences,
+    keep_first,
+    shorten_sentence,
+    split_sentences,
+)
 from moothall.reports.wording import format_percent
 
 MAX_LEAD: Final = 60
@@ -115,7 +121,7 @@ def format_losses(decision: Decision, texts: MemoText) -> str:
 def format_claim(claim: str, texts: MemoText) -> str:
     """Return the words of a finding within a sentence: its first sentences that fit."""
     limit = get_limits(texts.language).open
-    return join_sentences(keep_first(split_sentences(claim), limit))
+    return end_sentence(join_sentences(keep_first(split_sentences(claim), limit)), texts.language)
 
 
 def format_lead(leading: LeadingSide) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from operator import attrgetter
 from typing import Final
 
@@ -69,7 +70,8 @@ def build_outline(
 
 def _split_sections(report: Report) -> Iterator[Lens]:
     title, blocks = "", list[Block]()
-    for block in (*report.record, Heading("")):
+    folded = chain.from_iterable(fold.blocks for fold in report.folds)
+    for block in chain(report.record, folded, (Heading(""),)):
         if not isinstance(block, Heading) or block.level != 2:
             blocks.append(block)
             continue

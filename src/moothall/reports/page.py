@@ -179,8 +179,10 @@ def iterate_report(report: Report) -> Iterator[str]:
     yield f'<h1 class="said">{escape_text(report.topic)}</h1>'
     if subtitle:
         yield f'<p class="soft">{subtitle}</p>'
-    for block in chain(report.decision, report.record):
+    for block in chain(report.decision, report.argument, report.record):
         yield _render_block(page, block)
+    for fold in report.folds:
+        yield _render_block(page, blocks.Details(fold.title, fold.blocks))
 
 
 def iterate_document(
@@ -277,6 +279,11 @@ def _render_span(page: _PageContext, span: blocks.Span) -> str:
                 for each in numbers
             )
             return escape_text(text).replace(blocks.LINE, ", ".join(links))
+        case blocks.Linked(text=text, number=number):
+            words = escape_text(text)
+            if 1 <= number <= page.known:
+                return f'<a class="words" href="#entry-{number}">{words}</a>'
+            return words
         case blocks.Strong(text=text):
             return f"<b>{escape_text(text)}</b>"
         case blocks.Muted(text=text):

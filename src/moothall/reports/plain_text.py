@@ -32,7 +32,8 @@ def iterate_markdown(report: Report) -> Iterator[str]:
         head.append(Preface(tuple(quote_markdown(report.topic))))
     if report.subtitle:
         head.append(Preface((_join_texts(report.subtitle),)))
-    return _iterate_blocks(chain(head, report.decision, report.record))
+    folded = chain.from_iterable(fold.blocks for fold in report.folds)
+    return _iterate_blocks(chain(head, report.decision, report.argument, report.record, folded))
 
 
 def extract_question(topic: str) -> str:

@@ -16,7 +16,7 @@ from moothall.domain.topic import QuestionKind
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
 from moothall.reports import blocks
-from moothall.reports.blocks import Block, Report, build_section, build_table, drop_repeated_quote
+from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import (
     AnsweredInput,
     Decision,
@@ -25,11 +25,11 @@ from moothall.reports.decision import (
     SourcedClaim,
     UncountedAnswer,
     is_chance_shown,
-    summarize_choice,
 )
 from moothall.reports.estimates import explain_objections, list_estimate_rows
 from moothall.reports.given import build_given, describe_framing, summarize_given
 from moothall.reports.given_tools import build_tool_uses, describe_tool_use
+from moothall.reports.memo import Memo, build_memo, build_memo_blocks
 from moothall.reports.quotations import (
     build_evidence_base,
     build_quotations,
@@ -38,6 +38,7 @@ from moothall.reports.quotations import (
     list_faults,
     mark_faults,
 )
+from moothall.reports.sentences import split_sentences
 from moothall.reports.standing import build_standing
 from moothall.reports.stated_facts import build_stated_facts
 from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
@@ -49,7 +50,6 @@ from moothall.reports.wording import (
     format_parking,
     format_percent,
 )
-from moothall.scoring.strength import Strength
 
 
 def describe_door(via: str, words: SharedReportText) -> str:
@@ -68,22 +68,19 @@ def describe_door(via: str, words: SharedReportText) -> str:
     return text.format(name=name).strip(" ,，")
 
 
-def add_origins(
+def _add_origins(
     timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText
-) -> tuple[Block, ...]:
-    """The record with a note under each line that came in through a door or was mended, and how each seat answered."""
+) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """The record with a note under each line that came in through a door or was mended; and how each seat answered."""
     content = tuple(record)
     # What was changed in an answer may quote it, and how many answered so far says who failed: sealed with the answers.
     if not timeline.origins or timeline.shared_state.is_sealed:
-        return content
+        return content, ()
     by_line = {line.id: line.seq for line in timeline.lines if line.seq in timeline.origins}
     noted: set[int] = set()
     noted_blocks = tuple(_add_note(timeline, block, by_line, noted, words) for block in content)
-    return (
-        *noted_blocks,
-        *_build_answerers(timeline, words),
-        *_build_mended(timeline, noted, words),
-    )
+    answered = (*_build_answerers(timeline, words), *_build_mended(timeline, noted, words))
+    return noted_blocks, answered
 
 
 def _add_note(
@@ -148,16 +145,6 @@ def _build_mended(
         *build_section(words.mended, (build_rows(notes),)),
         *build_section(words.worded, (build_rows(worded),)),
     )
-
-
-STRENGTH_TONES: Final[dict[Strength, blocks.Tone]] = {
-    "strong": "good",
-    "fair": "plain",
-    "weak": "warn",
-    "disputed": "warn",
-    "overruled": "bad",
-    "none": "plain",
-}
 
 
 def start_decision(timeline: SessionTimeline) -> Decision:
@@ -255,7 +242,7 @@ def build_answers(decision: Decision, words: SharedReportText) -> tuple[Block, .
             unanswered += 1
             items.append((*question, blocks.Muted(words.no_answer)))
         else:
-            sources = format_sources(SourcedClaim(text="", entries=each.entries), words)
+            sources = format_sources(SourcedClaim(text="", entries=each.entries))
             items.append((*question, one_line(each.answer), " ", sources))
     listed: list[Block] = [blocks.Bullets(tuple(items))]
     if unanswered:
@@ -286,15 +273,20 @@ def explain_uncounted(decision: Decision, words: SharedReportText) -> list[Block
 def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
     """The report of a session from its decision and its lines alone."""
     words = SHARED_REPORT[timeline.language]
-    decided = build_decision_blocks(timeline, decision, words)
     cards = [build_line_card(line) for line in timeline.lines]
     record = (
-        *build_claims(words.reasons, decision.reasons, words),
-        *build_claims(words.open_questions, decision.open_questions, words),
+        *build_claims(words.open_questions, decision.open_questions),
         *build_positions(decision, words),
         *build_section(words.timeline, cards),
     )
-    return build_report(timeline, decision, words, decision_blocks=decided, record=record)
+    return build_report(
+        timeline,
+        decision,
+        words,
+        argument=build_argument(decision, words),
+        record=record,
+        figures=list_figures(decision, words),
+    )
 
 
 def build_report(
@@ -302,49 +294,74 @@ def build_report(
     decision: Decision,
     words: SharedReportText,
     *,
-    decision_blocks: Iterable[Block],
+    argument: Iterable[Block],
     record: Iterable[Block],
+    figures: Iterable[tuple[str, blocks.Cell]],
+    text: Iterable[Block] | None = None,
+    result: Iterable[Block] = (),
     seats: tuple[Block, ...] | None = None,
     subtitle: Iterable[blocks.Text] = (),
-    undecided: blocks.Line | None = None,
     section: str = "timeline",
     title: str = "",
 ) -> Report:
-    """A report in the order of every session: the decision and what it cost, the record of the protocol, losses, seats, costs.
+    """A report in three levels: the memo; what was argued; the record of the protocol, then the figures and how it was recorded.
 
-    `seats` stands for the usual table of seats; `undecided` is the first line where nothing is decided; `section` is the name of
-    the words that are the title of the timeline.
+    `text` stands for what was decided in full, where that is more than its text; `figures` are the rows of that section. `result`
+    follows the memo wherever the memo stands, such as the findings of a review.
+
+    `seats` stands for the usual table of seats; `section` is the name of the words that are the title of the timeline.
     """
     opened, spent = timeline.session_state.opened, decision.spent
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
     heads = []
-    for name, text in words.opened_with.items():
+    for name, note in words.opened_with.items():
         value = getattr(opened, name)
         if value:
-            heads.append(text.format(one_line(str(value))))
+            heads.append(note.format(one_line(str(value))))
     heads += describe_framing(opened)
     heads.append(summarize_given(timeline.language, opened.subject))
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
-    below = (
+    memo = build_memo(decision, timeline.language)
+    full = text
+    if full is None:
+        full = _build_full_text(decision, memo)
+    argued = (
+        *build_section(words.in_full, full),
+        *build_claims(words.reasons, decision.reasons),
+        *argument,
         *build_answers(decision, words),
         *explain_uncounted(decision, words),
         *explain_objections(decision, words),
-        blocks.Line(cost, "dim"),
         *describe_evidence_base(timeline),
+        *_explain_lost_ending(timeline, decision, words),
         *explain_refusals(timeline, words),
     )
     if seats is None:
         seats = build_seats(timeline.session_state.seats, words)
     record = (*build_stated_facts(timeline), *build_answer_groups(timeline, words), *record)
-    answer_first = put_answer_first(decision, (*decision_blocks, *below), words, undecided)
-    record = (*record, *build_losses(timeline, words), *seats, *_build_costs(timeline, words))
+    shown, answered = _build_record(timeline, record, words)
+    counted = (
+        *_build_figures(decision, memo, figures, cost, words),
+        *_build_costs(timeline, words),
+    )
+    recorded = (*build_losses(timeline, words), *seats, *answered)
+    folds = (
+        blocks.Fold(name="figures", title=SHARED_REPORT[timeline.language].figures, blocks=counted),
+        blocks.Fold(name="record", title=words.how_recorded, blocks=recorded),
+    )
     return Report(
         session=timeline.session,
         language=timeline.language,
         title=title or words.minutes,
         topic=decision.topic,
-        decision=answer_first,
-        record=_build_record(timeline, record, words),
+        decision=(
+            blocks.Heading(SHARED_REPORT[timeline.language].decision),
+            *build_memo_blocks(memo),
+            *result,
+        ),
+        argument=argued,
+        record=shown,
+        folds=tuple(fold for fold in folds if fold.blocks),
         subtitle=(timeline.session, times, *filter(None, heads), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
@@ -389,60 +406,59 @@ def _describe_grouping(grouping: facts.AnswersGrouped, words: SharedReportText) 
 
 def _build_record(
     timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText
-) -> tuple[Block, ...]:
-    """The record with marks and notes under its lines, then the tools, quotations and given files of the session."""
+) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """The record with marks and notes under its lines, then tools, quotations and given files; and how each seat answered."""
     subject = timeline.session_state.opened.subject
     citing = list_citing_entries(timeline, subject)
-    noted = add_origins(timeline, mark_faults(timeline, subject, record), words)
+    noted, answered = _add_origins(timeline, mark_faults(timeline, subject, record), words)
     is_over = timeline.closed is not None or not timeline.shows_all_given
     given = timeline.build_once(
         "given",
         (citing, subject, is_over),
         lambda: build_given(timeline.language, subject, citing, is_over=is_over),
     )
-    return (*noted, *build_tool_uses(timeline), *build_quotations(timeline, subject), *given)
+    quoted = build_quotations(timeline, subject)
+    return (*noted, *build_tool_uses(timeline), *quoted, *given), answered
 
 
-def put_answer_first(
-    decision: Decision,
-    content: tuple[Block, ...],
-    words: SharedReportText,
-    undecided: blocks.Line | None = None,
-) -> tuple[Block, ...]:
-    """Put what was chosen and what it is worth before everything else of an ended session (M-9), under the section's heading."""
-    if decision.status != "concluded":
-        return content
-    if decision.decision is None:
-        answer = words.undecided
-        headline = undecided or blocks.Line((blocks.Strong(answer),))
-    else:
-        answer = summarize_choice(decision.choice, decision.decision.text)
-        word = blocks.Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
-        why = blocks.Muted(f" ({words.strength_reasons[decision.strength_reason]})")
-        headline = blocks.Line((blocks.Strong(answer), " · ", word, why))
-    shown = tuple(drop_repeated_quote(block, answer) for block in content)
-    if isinstance(content[0], blocks.Heading):
-        return (*shown[:1], headline, *shown[1:])
-    return (headline, *shown)
-
-
-def build_decision_blocks(
+def _explain_lost_ending(
     timeline: SessionTimeline, decision: Decision, words: SharedReportText
 ) -> tuple[Block, ...]:
-    """What was decided, how sure it is, who dissents, who was lost."""
+    """How to continue a session that ended without a decision because its last asks were lost."""
+    if decision.decision is not None:
+        return ()
+    return explain_ending_losses(timeline, words)
+
+
+def _build_full_text(decision: Decision, memo: Memo) -> tuple[Block, ...]:
+    """The text that was decided, with who wrote it; nothing where the memo has all of it."""
+    if decision.decision is None:
+        return ()
+    sentences = split_sentences(decision.decision.text)
+    if all(sentence in memo.text for sentence in sentences):
+        return ()
+    shown = blocks.References(decision.decision.entries, "")
+    by: blocks.Text = ""
+    if decision.author is not None:
+        by = (blocks.Muted(f"{decision.author} "), shown)
+    return (blocks.Quote(decision.decision.text), blocks.Line(by))
+
+
+def build_argument(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """What stands against a decision, what it depends on, and who is missing in it."""
     return (
-        *build_section(words.decision, (build_outcome(timeline, decision, words),)),
-        *build_obligations(decision, words),
         *build_dissent(decision, words),
+        *build_obligations(decision, words),
         *build_lost_seats(decision, words),
     )
 
 
-def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> Block:
-    """The decision with its figures, or why there is none."""
-    if decision.decision is None:
-        return blocks.Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
-    rows = [(words.author, decision.author), *list_confidence_rows(decision, words)]
+def list_figures(decision: Decision, words: SharedReportText) -> list[tuple[str, blocks.Cell]]:
+    """The figures of a decision, each under its name: how likely, by how much support, how it ended."""
+    rows: list[tuple[str, blocks.Cell]] = []
+    if decision.author is not None:
+        rows.append((words.author, decision.author))
+    rows += list_confidence_rows(decision, words)
     if decision.support is not None:
         # With the turnout: support alone would pass few voices off as all.
         shares = {
@@ -450,12 +466,26 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
             "turnout": format_percent(decision.turnout),
         }
         rows.append((words.support, words.turnout.format(**shares)))
-    rows.append((words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)))
-    claim, fields = decision.decision, blocks.build_fields(rows)
-    quote = blocks.Quote(claim.text, "strong")
-    return blocks.Card(
-        blocks=(quote, blocks.Line(format_sources(claim, words)), fields), kind="decision"
-    )
+    if decision.ended_by:
+        rows.append((words.ended_by, words.endings.get(decision.ended_by, decision.ended_by)))
+    return rows
+
+
+def _build_figures(
+    decision: Decision,
+    memo: Memo,
+    figures: Iterable[tuple[str, blocks.Cell]],
+    cost: str,
+    words: SharedReportText,
+) -> tuple[Block, ...]:
+    """The last section of a record: the figures, all reservations, and what the decision is worth for programs."""
+    rows = [row for row in figures if row[1] not in {None, ""}]
+    if memo.reservations:
+        rows.append((words.reservations, " ".join(each.text for each in memo.reservations)))
+    if decision.decision is not None:
+        rows.append((words.worth, words.strengths[decision.strength]))
+    content = (blocks.Fields(tuple(rows)), blocks.Line(cost, "dim"))
+    return build_section(SHARED_REPORT[words.language].figures, content)
 
 
 def list_confidence_rows(
@@ -511,35 +541,6 @@ def describe_confidence(decision: Decision, words: SharedReportText) -> str:
     return f"{share} · {words.track_record.format(cases=track.cases, right=track.right)}"
 
 
-def explain_no_decision(
-    timeline: SessionTimeline, decision: Decision, words: SharedReportText, reason: str = ""
-) -> tuple[Block, ...]:
-    """Why there is no decision: it goes on, it was cancelled, or the `reason`, which is mostly that nobody could write one."""
-    if isinstance(timeline.closed, facts.SessionCancelled):
-        why = timeline.closed.reason
-        return (blocks.Line(words.cancelled, "strong"), *((blocks.Quote(why),) if why else ()))
-    if timeline.closed is None:
-        return explain_parking(timeline, words) or (blocks.Line(words.still_thinking, "strong"),)
-    ended = words.endings.get(decision.ended_by or "", decision.ended_by)
-    fields = (blocks.Fields(((words.ended_by, ended),)),) if ended else ()
-    return (
-        blocks.Line(reason or words.no_decision, "strong"),
-        *fields,
-        *explain_ending_losses(timeline, words),
-    )
-
-
-def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
-    """Why a session is parked, and how it goes on; nothing for one that is not."""
-    parked = timeline.session_state.parked
-    if timeline.closed is not None or parked is None:
-        return ()
-    return (
-        blocks.Line(format_parking(words, parked), "warn"),
-        blocks.Line(words.how_to_resume.format(session=timeline.session), "dim"),
-    )
-
-
 def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """How to continue a session whose last asks were lost, from before those losses; nothing for any other."""
     if not timeline.lost_since or isinstance(timeline.closed, facts.SessionCancelled):
@@ -586,18 +587,23 @@ def describe_pause(fact: facts.Fact, language: facts.Language) -> list[str]:
             return []
 
 
-def format_sources(claim: SourcedClaim, words: SharedReportText) -> blocks.Span:
-    """The entries that a claim rests on."""
+def format_sources(claim: SourcedClaim) -> blocks.Span:
+    """The entries that a claim is from; "" where it names none."""
     if not claim.entries:
-        return blocks.Muted(f"({words.names_nothing})")
-    return blocks.References(claim.entries, f"{words.rests_on} {{line}}")
+        return ""
+    return blocks.References(claim.entries, "({line})")
 
 
-def build_claims(
-    title: str, claims: Iterable[SourcedClaim], words: SharedReportText
-) -> tuple[Block, ...]:
-    items = tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)
-    return build_section(title, (blocks.Bullets(items),))
+def build_claims(title: str, claims: Iterable[SourcedClaim]) -> tuple[Block, ...]:
+    """Each claim once, with the entries that it is from."""
+    items: list[blocks.Text] = []
+    for each in claims:
+        item: blocks.Text = (one_line(each.text),)
+        if each.entries:
+            item = (f"{one_line(each.text)} ", format_sources(each))
+        if item not in items:
+            items.append(item)
+    return build_section(title, (blocks.Bullets(tuple(items)),))
 
 
 def build_obligations(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -630,7 +636,7 @@ def format_dissent(voice: Dissent, words: SharedReportText) -> blocks.Text:
     said = f"{kind}: {one_line(voice.text) or words.gives_no_reason}"
     if not voice.entries:
         return (blocks.Strong(who), said)
-    sources = blocks.References(voice.entries, f"({words.rests_on} {{line}})")
+    sources = blocks.References(voice.entries, "({line})")
     return (blocks.Strong(who), said, " ", sources)
 
 

@@ -1,9 +1,9 @@
 // Two sessions side by side: what each decided, how surely and at what cost, and what was said where they differ.
 import { useState } from "preact/hooks";
 import { Blocks } from "../blocks";
-import { formatCount, formatMoney, nameChoice, nameTerm } from "../format";
+import { formatCount, formatMoney, nameTerm } from "../format";
 import { say } from "../language";
-import { Loading, Notice, Strength, useLoad } from "../parts";
+import { Loading, Notice, useLoad } from "../parts";
 import { PlaceContext } from "../place";
 import { buildPath } from "../route";
 import { call } from "../rpc";
@@ -82,10 +82,9 @@ function Side({ view, said }: { view: View; said: Item[] }) {
         <p class="soft">
           {view.sessionId} · {nameTerm("protocols", view.protocol)} · {view.seats.map((seat) => seat.id).join(", ")}
         </p>
-        <p class="choice">{nameChoice(view.protocol, view.choice) || say("no_decision")}</p>
-        <p>
-          <Strength strength={view.strength} />
-        </p>
+        <div class="memo">
+          <Blocks blocks={view.decisionBlocks.filter((block) => block.kind !== "heading")} />
+        </div>
         <dl>
           {view.numbers.map((each) => (
             <div key={each.name}>

@@ -1,11 +1,11 @@
 // The one panel beside the timeline: a lens on it, chosen by the URL.
 import { useState } from "preact/hooks";
-import { Blocks, collectBars, collectReferences, plainText, Reference } from "../blocks";
+import { Blocks, collectBars, collectReferences, Reference } from "../blocks";
 import { Chart } from "../chart";
-import { formatCount, formatExact, formatMoney, formatRange, formatSeconds, nameChoice, nameTerm } from "../format";
+import { formatCount, formatExact, formatMoney, formatRange, formatSeconds, nameTerm } from "../format";
 import { language, say } from "../language";
 import type { Meeting } from "../meeting";
-import { Action, Ago, CopyId, copyText, Strength, useLoad } from "../parts";
+import { Action, Ago, CopyId, copyText, useLoad } from "../parts";
 import { buildPath, buildQueryUrl, exported, NOTHING_SELECTED, readNumber, route, setQuery } from "../route";
 import { call, mayDo, mayOpen } from "../rpc";
 import type { Figure, Item, Seat, SessionPlan as Plan, View } from "../wire";
@@ -90,27 +90,20 @@ export function Panel({ meeting, view }: { meeting: Meeting; view: View }) {
 
 export function DecisionLens({ view }: { view: View }) {
   const title = view.status === "concluded" || view.status === "cancelled" ? say("decision") : say("decision_so_far");
-  const [first, ...rest] = view.decisionBlocks;
-  const shown = first?.kind === "heading" ? rest : view.decisionBlocks;
-  // The report begins with the choice in a line of its own: here that line is the headline.
-  const [line, ...after] = shown;
-  const isHeadline = line?.kind === "line" && typeof line.text[0] === "object" && "strong" in line.text[0] && line.text[0].strong === view.choice;
-  const words = isHeadline ? plainText(line.text.slice(1)).replace(/^[\s·]+/, "") : "";
-  const blocks = isHeadline ? after : shown;
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
-      {view.choice && (
-        <>
-          <p class="choice">{nameChoice(view.protocol, view.choice)}</p>
-          <p>
-            <Strength strength={view.strength} /> {words && <span class="soft">{words.replace(/^\S+\s*(?=[(（])/, "")}</span>}
-          </p>
-        </>
-      )}
-      {view.numbers.length > 0 && <Figures figures={view.numbers} />}
-      <Blocks blocks={blocks} />
+      <div class="memo">
+        <Blocks blocks={view.decisionBlocks.filter((block) => block.kind !== "heading")} />
+      </div>
+      <Blocks blocks={view.argumentBlocks} />
       {view.status !== "concluded" && view.status !== "cancelled" && <StateSoFar view={view} />}
+      {view.numbers.length > 0 && (
+        <details class="fold">
+          <summary>{say("figures")}</summary>
+          <Figures figures={view.numbers} />
+        </details>
+      )}
       {view.status === "concluded" && exported === null && (
         <p class="screen-only row">
           <a data-in href={buildPath("decisions", view.sessionId)}>

@@ -1,10 +1,10 @@
 // A session: the timeline, one panel beside it, a scrubber below.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatExact, formatMoney, nameChoice, shortenText, countThings } from "../format";
+import { formatExact, formatMoney, shortenText, countThings } from "../format";
 import { isInput, submitByKey, useKeys } from "../keys";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
-import { Action, Ago, Loading, Notice, Strength } from "../parts";
+import { Action, Ago, Loading, Notice } from "../parts";
 import { type Place, PlaceContext } from "../place";
 import { buildPath, buildQueryUrl, exported, go, NOTHING_SELECTED, readNumber, route, setQuery } from "../route";
 import { call, FormKeys } from "../rpc";
@@ -126,10 +126,10 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
               {say("imported")}
             </span>
           )}
-          {view.choice && (
-            <span class="top-choice">
-              <Strength strength={view.strength} />
-              <span class="cut">{nameChoice(view.protocol, view.choice)}</span>
+          {view.memo.what && (
+            <span class="top-choice" title={view.memo.result}>
+              <b>{view.memo.badge}</b>
+              <span class="cut">{view.memo.what}</span>
             </span>
           )}
           <LiveState view={view} isPast={meeting.at.value !== null} />
@@ -166,6 +166,11 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
         <aside class="panel" aria-label={say("panel")}>
           <button class="grip" aria-expanded={isUp} onClick={() => (isUp && isSelected ? setQuery(NOTHING_SELECTED) : setUp(!isUp))}>
             {isUp ? say("back_to_the_timeline") : mySeat ? (turn ? say("it_is_your_turn_answer") : say("your_seat")) : view.status === "concluded" ? say("decision_and_more") : say("decision_so_far_and_more")}
+            {!isUp && mySeat === null && view.memo.what && (
+              <span class="top-choice">
+                <b>{view.memo.badge}</b> <span class="cut">{view.memo.what}</span>
+              </span>
+            )}
           </button>
           <PanelTabs view={view} isSeat={mySeat !== null} />
           <div class="panel-body" tabIndex={0} role="region" aria-label={say("details")}>

@@ -3,7 +3,6 @@
 from functools import partial
 from sys import intern
 
-from moothall.domain.facts import SessionImported
 from moothall.features.persona import facts
 from moothall.features.persona.timeline import (
     PersonaTimeline,
@@ -14,7 +13,6 @@ from moothall.features.persona.timeline import (
 from moothall.features.persona.words import PERSONA_REPORT, PersonaReportText
 from moothall.plugins import (
     Block,
-    Decision,
     Entry,
     Report,
     SpokenLine,
@@ -29,47 +27,19 @@ from moothall.plugins import (
 def build_persona_report(timeline: PersonaTimeline) -> Report:
     """The report at any time of a meeting."""
     words, decision = PERSONA_REPORT[timeline.language], build_decision(timeline)
+    record = (
+        *sections.build_claims(words.open_questions, decision.open_questions),
+        *sections.build_positions(decision, words),
+        *_build_consensus(timeline, words),
+        *build_section(words.timeline, _build_timeline(timeline, words)),
+    )
     return sections.build_report(
         timeline,
         decision,
         words,
-        decision_blocks=_build_decision(timeline, decision, words),
-        record=(
-            *sections.build_claims(words.reasons, decision.reasons, words),
-            *sections.build_claims(words.open_questions, decision.open_questions, words),
-            *sections.build_positions(decision, words),
-            *_build_consensus(timeline, words),
-            *build_section(words.timeline, _build_timeline(timeline, words)),
-        ),
-    )
-
-
-def _build_decision(
-    timeline: PersonaTimeline, decision: Decision, words: PersonaReportText
-) -> tuple[Block, ...]:
-    """The decision, with what makes it worth less than it seems before everything else."""
-    doubts: list[str] = []
-    if decision.overruled:
-        doubts.append(words.overruled)
-    is_imported = isinstance(timeline.closed, SessionImported)
-    if (
-        timeline.closed is not None
-        and decision.decision is not None
-        and timeline.state.last_speaker is None
-    ):
-        doubts.append(words.nobody_spoke)
-    shown = tuple(blocks.Line(doubt, "bad") for doubt in doubts)
-    if not is_imported or decision.decision is None:
-        return (*shown, *sections.build_decision_blocks(timeline, decision, words))
-    read_back = blocks.Line(words.read_back, "dim")
-    outcome = build_section(
-        words.decision, (sections.build_outcome(timeline, decision, words), read_back)
-    )
-    return (
-        *shown,
-        *outcome,
-        *sections.build_obligations(decision, words),
-        *sections.build_dissent(decision, words),
+        argument=sections.build_argument(decision, words),
+        figures=sections.list_figures(decision, words),
+        record=record,
     )
 
 

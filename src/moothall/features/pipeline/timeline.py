@@ -265,11 +265,8 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
         timeline,
         decision,
         words,
-        decision_blocks=(
-            *build_section(
-                words.decision,
-                (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),),
-            ),
+        figures=_list_figures(timeline, decision, words),
+        argument=(
             *build_section(words.rejected, rejections),
             *build_section(words.lost, (blocks.Bullets(lost, "bad"),)),
         ),
@@ -281,39 +278,30 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     )
 
 
-def _build_outcome(
+def _list_figures(
     timeline: PipelineTimeline, decision: Decision, words: PipelineReportText
-) -> tuple[Block, ...]:
-    """The last artefact with its author, or why there is none."""
+) -> list[tuple[str, blocks.Cell]]:
+    """Who made the result, which checks passed, how it ended or which step is under way."""
     closed = timeline.closed
+    rows: list[tuple[str, blocks.Cell]] = []
     if not isinstance(closed, PipelineClosed):
         step = timeline.state.step
-        at = (
-            (blocks.Fields(((words.at_step, f"{step.name} ({step.agent})"),)),)
-            if step is not None
-            else ()
-        )
-        return (*sections.explain_no_decision(timeline, decision, words), *at)
-    ended = (words.ended_by, words.endings[closed.reason])
+        if step is not None:
+            rows.append((words.at_step, f"{step.name} ({step.agent})"))
+        return rows
+    if decision.decision is not None:
+        # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
+        made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
+        author = (f"{decision.author} ", blocks.References(tuple(made), "({line})"))
+        gates: list[str] = []
+        for step in timeline.state.steps:
+            if timeline.verdicts.get(step.name) == "APPROVED":
+                gates.append(f"{step.agent} ({step.name})")
+        rows += [(words.author, author), (words.approved_by, ", ".join(gates))]
+    rows.append((words.ended_by, words.endings[closed.reason]))
     if decision.decision is None:
-        fields = blocks.Fields((ended, (words.at_step, closed.step)))
-        return (
-            blocks.Line(words.no_decision, "bad"),
-            fields,
-            *sections.explain_ending_losses(timeline, words),
-        )
-    # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
-    made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
-    author = (f"{decision.author} ", blocks.References(tuple(made), "({line})"))
-    gates = [
-        f"{step.agent} ({step.name})"
-        for step in timeline.state.steps
-        if timeline.verdicts.get(step.name) == "APPROVED"
-    ]
-    fields = blocks.build_fields(
-        ((words.author, author), (words.approved_by, ", ".join(gates)), ended)
-    )
-    return (blocks.Quote(decision.decision.text, "strong"), fields)
+        rows.append((words.at_step, closed.step))
+    return rows
 
 
 def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:

@@ -314,17 +314,18 @@ def build_review_report(timeline: ReviewTimeline) -> Report:
     for line in timeline.lines:
         build_card = partial(sections.build_line_card, line)
         lines.append(timeline.build_once(line.id, (line,), build_card))
-    outcome = blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision")
     return sections.build_report(
         timeline,
         decision,
         words,
-        decision_blocks=(
-            *build_section(words.decision, (outcome,)),
+        text=(),
+        figures=_list_figures(timeline, words),
+        result=(
+            *_explain_doubts(timeline, words),
             *build_section(words.findings, [_build_card(each, words) for each in shown]),
             *_build_losses(decision, words),
-            *sections.build_lost_seats(decision, words),
         ),
+        argument=sections.build_lost_seats(decision, words),
         record=(
             *build_section(words.set_aside, [_build_card(each, words) for each in aside]),
             *build_section(words.timeline, lines),
@@ -364,43 +365,36 @@ def _build_doubts(state: Review, verdict: Verdict | None, words: ReviewReportTex
         "unread": len(state.list_unread()),
         "unplaced": len(state.list_blocking("unquoted")),
     }
-    lines: list[Block] = [blocks.Line(words.uncertain, "bad")]
+    lines: list[Block] = []
     for each in doubts:
         lines.append(blocks.Line(words.doubts[each].format(**figures), "bad"))
     return lines
 
 
-def _build_outcome(
-    timeline: ReviewTimeline, decision: Decision, words: ReviewReportText
-) -> tuple[Block, ...]:
+def _explain_doubts(timeline: ReviewTimeline, words: ReviewReportText) -> list[Block]:
+    """Why the verdict of a review that is over could have been another."""
+    closed = timeline.closed
+    if not isinstance(closed, ReviewClosed):
+        return []
+    lines = _build_doubts(timeline.state, closed.verdict, words)
+    left_out = ", ".join(map(one_line, list_left_out(timeline.state.opened.subject.context)))
+    if left_out:
+        lines.append(blocks.Fields(((words.left_out, left_out),)))
+    return lines
+
+
+def _list_figures(
+    timeline: ReviewTimeline, words: ReviewReportText
+) -> list[tuple[str, blocks.Cell]]:
+    """How many read each part of the change, and how the review ended."""
     closed, state = timeline.closed, timeline.state
     if not isinstance(closed, ReviewClosed):
-        return sections.explain_no_decision(timeline, decision, words)
-    losses: tuple[Block, ...] = ()
-    if decision.decision is None:
-        text = words.no_verdict.get(closed.reason, words.no_decision)
-        losses = sections.explain_ending_losses(timeline, words)
-    else:
-        text = decision.decision.text
-    tone: blocks.Tone = "bad"
-    if closed.verdict == "approve":
-        tone = "good"
-    read = ", ".join(
-        f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}"
-        for part in range(1, len(state.parts) + 1)
-    )
-    left_out = ", ".join(map(one_line, list_left_out(state.opened.subject.context)))
-    rows = (
-        (words.read_by, read),
-        (words.left_out, left_out),
-        (words.ended_by, words.endings.get(closed.reason, closed.reason)),
-    )
-    return (
-        blocks.Line(text, tone),
-        *_build_doubts(state, closed.verdict, words),
-        blocks.build_fields(rows),
-        *losses,
-    )
+        return []
+    read: list[str] = []
+    for part in range(1, len(state.parts) + 1):
+        read.append(f"{len(state.readers.get(part, ()))}/{len(state.reviewers)}")
+    ended = words.endings.get(closed.reason, closed.reason)
+    return [(words.read_by, ", ".join(read)), (words.ended_by, ended)]
 
 
 def _build_card(finding: DecidedFinding, words: ReviewReportText) -> Block:
@@ -441,7 +435,7 @@ def _build_fix(finding: DecidedFinding, words: ReviewReportText) -> tuple[Block,
 
 def render_summary(timeline: ReviewTimeline) -> str:
     """Render the verdict and the findings as Markdown, without the record: what a comment on a change holds."""
-    return render_markdown(replace(build_review_report(timeline), record=()))
+    return render_markdown(replace(build_review_report(timeline), record=(), folds=()))
 
 
 def add_and_describe_entry(timeline: ReviewTimeline, entry: Entry) -> list[str]:

@@ -45,7 +45,6 @@ class ReviewReportText(SharedReportText):
     check: str
     settle: str
     merged: str
-    uncertain: str
     not_read: str
     losses_raised: str
     unquoted: str

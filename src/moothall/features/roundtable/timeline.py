@@ -239,8 +239,8 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
         timeline,
         decision,
         words,
-        decision_blocks=(
-            *build_section(words.decision, (_build_outcome(timeline, decision, words),)),
+        argument=(
+            *_explain_outcome(timeline, decision, words),
             *_build_disputes(decision, words),
             *build_section(
                 words.missing, (blocks.Bullets(tuple(_list_missing(timeline, words)), "bad"),)
@@ -252,29 +252,31 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
             *build_section(words.speeches, _build_speeches(timeline, words)),
         ),
         seats=build_section(words.roles, (build_table(words.role_heads, rows),)),
+        figures=_list_figures(timeline, decision, words),
         section="speeches",
         title=words.conference,
     )
 
 
-def _build_outcome(
+def _explain_outcome(
     timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText
-) -> Block:
-    """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
-    if decision.decision is None:
-        reason = ""
-        if timeline.state.minutes:
-            reason = words.nothing_agreed if timeline.state.speeches else words.nobody_spoke
-        if timeline.state.speeches and timeline.state.decided_choice is None:
-            reason = words.no_choice.format(
-                options=" | ".join(map(one_line, timeline.state.opened.subject.options))
-            )
-        content = sections.explain_no_decision(timeline, decision, words, reason)
-    else:
-        content = (blocks.Quote(decision.decision.text, "strong"),)
+) -> tuple[Block, ...]:
+    """Say what the minutes lack, and which answers they had to choose from where they choose none."""
+    lines: list[Block] = []
+    is_undecided = decision.decision is None and timeline.closed is not None
+    if is_undecided and timeline.state.speeches and timeline.state.decided_choice is None:
+        options = " | ".join(map(one_line, timeline.state.opened.subject.options))
+        lines.append(blocks.Line(words.no_choice.format(options=options)))
     if isinstance(timeline.closed, ConferenceClosed) and timeline.closed.missing:
         lacking = name_minutes_sections(timeline.closed.missing, words.language)
-        content = (*content, blocks.Line(words.minutes_lack.format(sections=lacking), "warn"))
+        lines.append(blocks.Line(words.minutes_lack.format(sections=lacking), "warn"))
+    return tuple(lines)
+
+
+def _list_figures(
+    timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText
+) -> list[tuple[str, blocks.Cell]]:
+    """Where a conference stands or how it ended, who wrote the minutes, and who declared agreement with them."""
     conference = timeline.state
     rows: list[tuple[str, blocks.Cell]] = []
     if conference.status == "open":
@@ -286,12 +288,11 @@ def _build_outcome(
     if conference.author is not None:
         rows.append((words.author, conference.author))
     ended = decision.ended_by or conference.ended_by or conference.stop
-    # Where it is over without a decision, the sentence above says how it ended.
-    if ended is not None and (decision.decision is not None or timeline.closed is None):
+    if ended is not None:
         rows.append((words.ended_by, words.endings.get(ended, ended)))
     if conference.speeches:
         rows.append((words.declared, _format_declared_consensus(timeline)))
-    return blocks.Card(blocks=(*content, blocks.Fields(tuple(rows))), kind="decision")
+    return rows
 
 
 def _format_declared_consensus(timeline: RoundtableTimeline) -> blocks.Text:

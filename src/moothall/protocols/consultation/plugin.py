@@ -31,7 +31,7 @@ from moothall.protocols.consultation.timeline import (
     get_consultations,
 )
 from moothall.reports import sections
-from moothall.reports.blocks import Card, Report, Strong, build_section
+from moothall.reports.blocks import Block, Card, Report, Strong, build_section
 from moothall.reports.decision import Decision, SourcedClaim
 from moothall.reports.how import ByAnswer, How
 from moothall.reports.timeline import SessionTimeline
@@ -142,17 +142,18 @@ def build_question_report(timeline: SessionTimeline) -> Report:
     assert isinstance(opened, facts.QuestionOpened)
     words, texts = CONSULTATION_REPORT[timeline.language], CONSULTATION_PROMPT[timeline.language]
     to, advice = parse_seat_id(opened.request.to), log.advice
-    answer = Card(blocks=sections.explain_no_decision(timeline, decision, words), kind="decision")
+    full: tuple[Block, ...] = ()
     if decision.ended_by in {"answered", "unknown"} and advice is not None:
-        answer = Card(
-            blocks=build_advice(advice, to, texts, "strong"), head=(Strong(to),), kind="decision"
-        )
+        advised = build_advice(advice, to, texts, "strong")
+        full = (Card(blocks=advised, head=(Strong(to),), kind="decision"),)
     question = build_request(opened.asker, to, opened.request, texts)
     report = sections.build_report(
         timeline,
         decision,
         words,
-        decision_blocks=build_section(words.decision, (answer,)),
+        text=full,
+        argument=(),
+        figures=sections.list_figures(decision, words),
         record=build_section(words.question, (question,)),
         section="question",
         title=f"{words.minutes}: {opened.asker} → {to}",

@@ -137,7 +137,7 @@ def add_consultations(
     section = build_section(words.consultations, (table, *cards))
     return replace(
         report,
-        decision=(*report.decision, Line(_summarize(log, words), "dim")),
+        argument=(*report.argument, Line(_summarize(log, words), "dim")),
         record=(*report.record, *section),
         names={**report.names, words.consultations: "consultations"},
     )

@@ -12,8 +12,8 @@ from moothall.domain.topic import ActionItems, Headline, InputReplies
 from moothall.scoring.depth import Depth, DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
+from moothall.scoring.reservations import ConfidenceBasis
 from moothall.scoring.resolution import CONSENSUS_THRESHOLD, ConsensusType
-from moothall.scoring.strength import ConfidenceBasis
 
 MAX_BALLOT: Final = 64
 Score = Annotated[float, Ge(0), Le(1)]

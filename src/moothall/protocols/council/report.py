@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final, get_args
 
 from moothall.domain.dictionaries import group_pairs
-from moothall.domain.facts import Language
-from moothall.domain.groups import Groups
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import ConsensusSettings, CouncilBallot
@@ -50,12 +48,14 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
         decision,
         words,
         subtitle=[f"{name}: {value}" for name, value in rows if value],
-        decision_blocks=(
-            *build_section(words.decision, _build_outcome(timeline, decision, words)),
-            *sections.build_obligations(decision, words),
+        argument=(
             *_build_dissent(timeline, decision, words),
+            *sections.build_obligations(decision, words),
+            *_build_change(decision, words),
             *_build_missing(timeline, decision, words),
+            *_build_motion(timeline, words),
         ),
+        figures=_list_figures(timeline, decision, words),
         record=(
             *_build_votes(timeline, words),
             *_build_candidates(timeline, words),
@@ -64,34 +64,6 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *build_timeline(timeline, words),
         ),
     )
-
-
-def build_warning(
-    decision: Decision, groups: Groups, language: Language
-) -> tuple[blocks.Span, ...]:
-    """Return what a reader must know before the decision: open challenges, a narrow majority, an overturned blind majority."""
-    words = COUNCIL_REPORT[language]
-    warnings: list[blocks.Span] = []
-    if decision.consensus_type == "contested":
-        parted = words.parted.format(
-            share=format_percent(decision.confidence), moved=_list_moved(decision, groups, words)
-        )
-        narrow = explain_consensus(words, "contested").capitalize() + "."
-        if decision.confidence_from == "blind" and not decision.chance_hidden:
-            warnings.append(parted)
-        else:
-            warnings.append(narrow)
-    if decision.open_challenges and decision.status == "concluded":
-        text = words.with_open
-        if decision.decision is None:
-            text = words.closed_with_open
-        numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
-        warnings.append(
-            blocks.References(numbers, text.format(count=len(numbers), line=blocks.LINE))
-        )
-    if decision.overturned:
-        warnings.append(words.overturned)
-    return _join_spans(warnings, " ")
 
 
 def _join_spans(spans: Sequence[blocks.Span], separator: str) -> tuple[blocks.Span, ...]:
@@ -112,55 +84,17 @@ def _list_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[s
     return tuple(f"{phase}: {', '.join(texts)}" for phase, texts in group_pairs(passes).items())
 
 
-def _list_moved(decision: Decision, groups: Groups, words: CouncilReportText) -> str:
-    """Return who supports the decision and had answered otherwise, each with the line that it names as the reason."""
-    choice = groups.find(decision.choice)
-    moved: list[str] = []
-    for each in decision.positions:
-        is_for = each.verdict in {"support", "conditional_support"}
-        if is_for and groups.find(each.choice_before) not in {"", choice}:
-            reason = words.moved_without
-            if each.moved_by:
-                reason = f"#{each.moved_by}"
-            moved.append(f"{each.seat} ({reason})")
-    return ", ".join(moved) or words.moved_none
-
-
-def _build_outcome(
-    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
-) -> tuple[Block, ...]:
-    """Build the decision with its figures, or the current phase; with the motion that is voted on or did not carry."""
-    motion = _build_motion(timeline, words)
-    if timeline.resolution is None:
-        reason = sections.explain_no_decision(timeline, decision, words)
-        progress = blocks.Fields(tuple(_list_progress(timeline, words)))
-        return (blocks.Card(blocks=(*reason, progress), kind="decision"), *motion)
-    figures = blocks.Fields(tuple(_list_figures(timeline, decision, words)))
-    if decision.decision is None:
-        none = blocks.Line(words.no_decision, "strong")
-        ended = _explain_no_motion_carried(timeline, words)
-        card = blocks.Card(blocks=(none, figures, *ended), kind="decision")
-    else:
-        claim = blocks.Quote(decision.decision.text, "strong")
-        card = blocks.Card(blocks=(claim, figures), kind="decision")
-    warning = build_warning(decision, timeline.state.groups, timeline.language)
-    return (blocks.Line(warning, "warn"), card, *motion)
-
-
-def _explain_no_motion_carried(
+def _list_demands(
     timeline: CouncilTimeline, words: CouncilReportText
-) -> tuple[Block, ...]:
-    """Say what support was demanded, and which losses ended the session."""
-    lines: list[Block] = []
+) -> Iterator[tuple[str, blocks.Cell]]:
+    """Yield what a decision had to reach, where more than a majority was demanded."""
     settings = timeline.state.opened.settings
     if isinstance(settings, ConsensusSettings):
         count = settings.quorum or len(timeline.state.seats)
         share = format_percent(settings.threshold)
-        lines.append(blocks.Line(words.demanded_of_all.format(count=count, share=share), "warn"))
+        yield words.demand, words.demanded_of_all.format(count=count, share=share)
     if settings.carry_at is not None:
-        share = format_percent(settings.carry_at)
-        lines.append(blocks.Line(words.demanded.format(share=share), "warn"))
-    return (*lines, *sections.explain_ending_losses(timeline, words))
+        yield words.demand, words.demanded.format(share=format_percent(settings.carry_at))
 
 
 def _list_progress(
@@ -177,10 +111,20 @@ def _list_progress(
         yield words.awaited, ", ".join(waiting)
 
 
+def _build_change(decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """Say what would have made another decision, or may still make one."""
+    change = sections.describe_change(decision, words)
+    return build_section(words.would_change, (blocks.Line(change),))
+
+
 def _list_figures(
     timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
 ) -> Iterator[tuple[str, blocks.Cell]]:
-    """Yield the kind of outcome, and how much support it has."""
+    """Yield the kind of outcome, and how much support it has; of one that goes on, its phase."""
+    if timeline.resolution is None:
+        yield from _list_progress(timeline, words)
+        return
+    yield from _list_demands(timeline, words)
     if decision.decision is not None:
         yield words.author, decision.author
         text = words.voted_on
@@ -193,9 +137,6 @@ def _list_figures(
     yield words.consensus, consensus
     yield from sections.list_confidence_rows(decision, words)
     yield words.support, _format_support(decision, words)
-    change = sections.describe_change(decision, words)
-    if change:
-        yield words.would_change, change
     if decision.depth is not None:
         yield words.depth, _describe_depth(timeline, decision, decision.depth, words)
     ending = str(words.endings.get(decision.ended_by or "", decision.ended_by))

@@ -22,6 +22,7 @@ from moothall.reports.decision import Decision, WouldChange
 from moothall.scoring.independence import OTHER_FAMILY, build_seat_correlations
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement, find_agreement
+from moothall.scoring.reservations import ConfidenceBasis
 from moothall.scoring.resolution import (
     ORDINARY_CONFIDENCE,
     SIDES,
@@ -32,7 +33,6 @@ from moothall.scoring.resolution import (
     build_vote,
     pool_one_voice,
 )
-from moothall.scoring.strength import ConfidenceBasis
 
 HALF: Final = 0.5
 MAX_VOICES: Final = 64

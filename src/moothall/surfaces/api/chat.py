@@ -28,7 +28,6 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import KeyReused, UnknownSession
 from moothall.locale.catalogues import CHAT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
-from moothall.reports.blocks import Block, Heading
 from moothall.reports.plain_text import format_cell, quote_markdown, render_blocks
 from moothall.reports.sections import describe_shared
 from moothall.reports.wording import SpokenLine, format_parking
@@ -352,35 +351,17 @@ async def _build_answer(call: Call, meeting: ChatMeeting, link: str) -> ChatAnsw
 
 
 async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:
-    """The decision as its report has it: choice and strength, the text, the reasons, dissent, losses, costs; then the link."""
+    """The decision as its report has it: the memo, then what was argued; then the link."""
     plugin, timeline = (
         await call.moot.load_plugin(meeting.session),
         await call.moot.load_timeline(meeting.session),
     )
     report = plugin.report(timeline)
     words = CHAT[timeline.language]
-    blocks = (
-        report.decision[1:]
-        if report.decision and isinstance(report.decision[0], Heading)
-        else report.decision
-    )
-    end = _find_heading(blocks)
-    begin = _find_heading(report.record, title=SHARED_REPORT[timeline.language].reasons)
-    reasons = report.record[begin : _find_heading(report.record, begin + 1)]
-    text = render_blocks((*blocks[:end], *reasons, *blocks[end:]))
+    text = render_blocks((*report.decision[1:], *report.argument))
     before = (
         f"{words.held_before.format(date=f'{timeline.opened_at:%Y-%m-%d}')}\n\n"
         if meeting.had_ended
         else ""
     )
     return f"{text}\n---\n\n{before}{words.link.format(link=link)}\n"
-
-
-def _find_heading(blocks: tuple[Block, ...], begin: int = 0, title: str | None = None) -> int:
-    """The place of the next heading, or of the one with this title; the end where there is none."""
-    places = (
-        at
-        for at, block in enumerate(blocks)
-        if isinstance(block, Heading) and title in {None, str(block.text)}
-    )
-    return next((at for at in places if at >= begin), len(blocks))

@@ -22,6 +22,7 @@ from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Block, Fields, Line, Report
 from moothall.reports.decision import Decision
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
+from moothall.reports.memo import build_memo, encode_memo
 from moothall.reports.outline import Lens, TimelineItem, build_outline
 from moothall.reports.sections import describe_confidence, name_confidence
 from moothall.reports.timeline import LossLine, SessionTimeline
@@ -103,7 +104,9 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
             {"name": clean(each.name), "state": each.state} for each in timeline.list_phases()
         ],
         "waiting": _build_waiting(timeline, snapshot),
+        "memo": encode_memo(build_memo(decision, opened.language)),
         "decisionBlocks": encode_blocks(report.decision),
+        "argumentBlocks": encode_blocks(report.argument),
         "lenses": lenses,
         "numbers": numbers,
         "budget": _build_budget(state.spent, opened.budget, decision.turns),

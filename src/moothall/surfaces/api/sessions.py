@@ -62,7 +62,6 @@ class SessionDecisionOut(ApiModel):
     waiting_for: list[str] = Field(
         default=[], description="The seats of which something is asked now."
     )
-    summary: list[str] = Field(description="The decision in short, for people.")
     memo: MemoOut = Field(
         description="What a person reads first: the result, who is for it, one reservation, what is next."
     )

@@ -13,8 +13,10 @@ from moothall.scoring.depth import DepthTaken
 from moothall.scoring.estimates import ForecastEstimate, NumberEstimate
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
-from moothall.scoring.strength import ConfidenceBasis, Strength
+from moothall.scoring.reservations import ConfidenceBasis
+from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
+from moothall.surfaces.api.memo_shape import MemoOut
 from moothall.surfaces.api.memory import DecisionHitOut
 from moothall.surfaces.api.method import ApiModel
 
@@ -166,6 +168,9 @@ class ResultOut(ApiModel):
     """The resolution, computed from the record."""
 
     deliberation_id: str
+    memo: MemoOut = Field(
+        description="What a person reads first: the result, who is for it, one reservation, what is next."
+    )
     choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
     strength: Strength = Field(description="What the decision is worth, in one word.")
     note: str = Field(

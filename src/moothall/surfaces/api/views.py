@@ -19,7 +19,6 @@ from moothall.memory.tokens import Token
 from moothall.ports.plugin import MEETING, AnyPlugin, CastVote, JoinGuide
 from moothall.protocols.council.ballot_view import build_ballot, build_support
 from moothall.protocols.council.facts import Contribution, DeliberationClosed, Line
-from moothall.protocols.council.report import build_warning
 from moothall.protocols.council.state import Council, CouncilLine
 from moothall.protocols.council.timeline import (
     CouncilTimeline,
@@ -28,11 +27,11 @@ from moothall.protocols.council.timeline import (
     list_missing_votes,
 )
 from moothall.reports.ballot import Ballot, CandidateSupport
-from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
 from moothall.surfaces.api import shapes
 from moothall.surfaces.api.fields import PAGE
+from moothall.surfaces.api.memo_shape import build_memo_out
 from moothall.surfaces.invitations.agent_clients import JOIN_KINDS, build_join_prompt
 
 MAX_PAGE_LENGTH: Final = 60_000
@@ -374,7 +373,8 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     if closed is None:
         return None
     decision, missing = build_decision(timeline), list_missing_votes(timeline)
-    notes = [join_spans(build_warning(decision, timeline.state.groups, timeline.language))]
+    memo = build_memo_out(decision)
+    notes = [each.text for each in memo.reservations]
     if missing:
         notes.append(f"Did not vote: {', '.join(missing)}.")
     text = None
@@ -393,6 +393,7 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     return shapes.ResultOut.collect(
         decision,
         deliberation_id=timeline.session,
+        memo=memo,
         note=" ".join(filter(None, notes)),
         choice=decision.short_choice,
         decision=text,

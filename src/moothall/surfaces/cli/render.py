@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
+from rich.rule import Rule
 from rich.text import Text
 
 from moothall.domain.safe_text import one_line, strip_control
@@ -77,15 +77,24 @@ def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
         _print_lines(console, lines)
         return
     shown = [_render_group(is_quote, group) for is_quote, group in _group_lines(lines)]
-    console.print(
-        Panel(Group(*shown), title=Text(f"{title} · {session}"), title_align="left", padding=(1, 2))
-    )
+    # No frame: it would take six of the columns that the memo is measured for.
+    console.print(Rule(Text(f"{title} · {session}"), align="left", style="dim"))
+    console.print(Group(*shown))
 
 
 def show_report(console: Console, report: Report) -> None:
     """The whole report under its topic. What participants wrote stands behind a bar: no line of it passes as Moot's own."""
     console.print(Text(one_line(report.topic), style="bold"), soft_wrap=not console.is_terminal)
-    _print_lines(console, render_lines((*report.decision, *report.record)))
+    folded = chain.from_iterable(fold.blocks for fold in report.folds)
+    whole = chain(report.decision, report.argument, report.record, folded)
+    _print_lines(console, render_lines(whole))
+
+
+def show_fold(console: Console, report: Report, name: str) -> None:
+    """One fold of a report: its figures, or how it was recorded."""
+    for fold in report.folds:
+        if fold.name == name:
+            _print_lines(console, render_lines(fold.blocks))
 
 
 def _group_lines(lines: Iterable[TerminalLine]) -> Iterator[tuple[bool, list[TerminalLine]]]:

@@ -306,7 +306,7 @@ class _Tasks:
     ) -> dict[str, Any]:
         minutes = await self._do("moot.exportSession", sessionId=session, form="minutes")
         parts = [
-            {"text": "\n".join(shown.summary), "mediaType": "text/plain"},
+            {"text": shown.memo.text, "mediaType": "text/plain"},
             {"data": encode_json(shown), "mediaType": "application/json"},
             {"text": minutes.text, "mediaType": "text/markdown", "filename": f"{session}.md"},
         ]

@@ -11,7 +11,6 @@ from typing import Final
 from moothall.domain.claims import cut_text
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.dictionaries import group_pairs
-from moothall.domain.facts import SessionCancelled
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import EvidenceChoice, SwarmClosed
@@ -30,9 +29,7 @@ from moothall.reports.blocks import (
     Card,
     Cell,
     Details,
-    Fields,
     Line,
-    Mark,
     Muted,
     Quote,
     Strong,
@@ -43,8 +40,6 @@ from moothall.reports.blocks import (
 from moothall.reports.decision import Decision
 from moothall.reports.sections import (
     describe_no_dissent,
-    explain_ending_losses,
-    explain_parking,
     format_dissent,
 )
 from moothall.reports.wording import format_percent
@@ -65,24 +60,6 @@ def build_list(items: Sequence[Text], most: int = MAX_LISTED) -> Bullets:
     if rest <= 0:
         return Bullets(tuple(items[:most]))
     return Bullets((*items[:most], Muted(f"+ {rest}")))
-
-
-def build_headline(standing: SwarmStanding) -> Line | None:
-    """The first line of a run that decided nothing: the idea that it leans to, and by how much."""
-    words, leading = standing.words, standing.leading
-    if leading is None:
-        return None
-    support = describe_doubt(standing) or words.leads.format(
-        support=_format_support(leading, words)
-    )
-    return Line(
-        (
-            Strong(extract_first_sentence(leading.text)),
-            " · ",
-            Mark(words.undecided, "warn"),
-            Muted(f" ({support})"),
-        )
-    )
 
 
 def describe_doubt(standing: SwarmStanding) -> str:
@@ -148,7 +125,7 @@ def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ..
     """The answer, how sure it is, why, and what speaks against it."""
     words, leading = standing.words, standing.leading
     content = build_section(
-        words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision))
+        words.conclusion, (*build_undone_joins(standing), *_explain_outcome(standing, decision))
     )
     if leading is not None:
         reasons = _build_evidence(leading, leading.reasons, words, MAX_REASONS)
@@ -186,41 +163,24 @@ def build_verdict(standing: SwarmStanding) -> Line:
     return Line(f"{words.partial}{words.not_converged.format(reason=reason)}", "warn")
 
 
-def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
-    """The verdict, what was decided or the idea with most support, and how sure that is."""
+def _explain_outcome(standing: SwarmStanding, decision: Decision) -> tuple[Block, ...]:
+    """Say of a synthesis what it cites; of a run without a result why there is none, and which idea has most support."""
     timeline, words, leading = standing.timeline, standing.words, standing.leading
-    closed = timeline.closed
-    content: list[Block] = [build_verdict(standing), *explain_parking(timeline, words)]
-    if isinstance(closed, SessionCancelled) and closed.reason:
-        content.append(Quote(closed.reason))
-    rows: list[tuple[str, Cell]] = []
-    if decision.decision is not None:
-        content.append(Quote(decision.decision.text, "strong"))
-    elif decision.status == "concluded":
-        content += [
-            Line(_explain_no_result(standing), "strong"),
-            *explain_ending_losses(timeline, words),
-        ]
+    lines: list[Block] = []
+    if decision.decision is None and decision.status == "concluded":
+        lines.append(Line(_explain_no_result(standing)))
     if decision.author is not None:
-        content.append(_describe_citations(standing))
-        rows.append((words.author, decision.author))
-    elif leading is not None:
-        if decision.decision is None:
-            tied = sum(len(idea.backers) == len(leading.backers) for idea in standing.ideas)
-            text = words.most_support
-            if tied >= 2:
-                text = words.tied_support
-            support = text.format(number=leading.number, count=tied)
-            content.append(Line((support, Strong(leading.text))))
-        rows += _list_figures(standing, leading)
-    doubt = ""
+        lines.append(_describe_citations(standing))
+    elif leading is not None and decision.decision is None and not timeline.is_sealed:
+        tied = sum(len(idea.backers) == len(leading.backers) for idea in standing.ideas)
+        text = words.most_support
+        if tied >= 2:
+            text = words.tied_support
+        support = text.format(number=leading.number, count=tied)
+        lines.append(Line((support, Strong(leading.text))))
     if decision.decision is None:
-        doubt = describe_doubt(standing)
-    content.append(Line(doubt, "warn"))
-    warning = ""
-    if decision.outcome_uncertain:
-        warning = words.outcome_uncertain
-    return Card(blocks=(*content, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
+        lines.append(Line(describe_doubt(standing)))
+    return tuple(lines)
 
 
 def _explain_no_result(standing: SwarmStanding) -> str:
@@ -232,9 +192,11 @@ def _explain_no_result(standing: SwarmStanding) -> str:
     return words.no_vote
 
 
-def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[str, Cell]]:
-    """How sure the leading idea is: who backs it, what was checked, what the votes say, which idea comes next."""
-    words, ideas = standing.words, standing.ideas
+def list_figures(standing: SwarmStanding) -> list[tuple[str, Cell]]:
+    """How the run ended, who backs the leading idea, what was checked, what the votes say, which idea comes next."""
+    words, ideas, leading = standing.words, standing.ideas, standing.leading
+    if leading is None:
+        return [(words.ended_by, build_verdict(standing).text)]
     checked = [each.verdict for each in leading.findings if each.verdict]
     evidence = words.evidence_line.format(
         count=len(leading.findings), agents=len({each.seat for each in leading.findings})
@@ -244,6 +206,7 @@ def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[
         checks = [f"{translate_term(words, verdict)} × {count}" for verdict, count in counts]
         evidence += words.checked.format(checks=", ".join(checks))
     rows: list[tuple[str, Cell]] = [
+        (words.ended_by, build_verdict(standing).text),
         (words.backed_by, _format_support(leading, words)),
         (words.evidence, evidence),
     ]

@@ -200,12 +200,13 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         decision = replace(decision, standing=_describe_round(timeline, decision))
     if claim is None:
         leading = list_leading_answers(timeline)
+        leaders = _list_leaders(timeline, leading, decision)
         return replace(
             decision,
             leading=leading,
             leading_note=_describe_leading(leading, timeline.words),
-            how=_explain_no_result(timeline, decision),
-            leaders=_list_leaders(leading, decision),
+            how=_explain_no_result(timeline, decision, leaders),
+            leaders=leaders,
         )
     has_vote = any(vote.position in _FOR for _, vote in votes)
     how = _describe_measure(timeline, decision, has_vote=has_vote)
@@ -244,17 +245,36 @@ def _describe_round(timeline: SwarmTimeline, decision: Decision) -> Standing | N
     return replace(standing, progress="round", number=number, of=most, waiting=())
 
 
-def _list_leaders(leading: Sequence[LeadingAnswer], decision: Decision) -> tuple[LeadingSide, ...]:
-    """Return the first two answers of an undecided run, the first with who voted for and against it."""
-    leaders = [LeadingSide(text=each.idea) for each in leading[:2]]
+def _list_leaders(
+    timeline: SwarmTimeline, leading: Sequence[LeadingAnswer], decision: Decision
+) -> tuple[LeadingSide, ...]:
+    """Return the first two answers of an undecided run: the first with its votes, or each with those who hold it."""
     supporters = tuple(each.seat for each in decision.positions if each.verdict in _FOR)
     opponents = tuple(each.seat for each in decision.positions if each.verdict == "oppose")
-    if leaders:
+    leaders: list[LeadingSide] = []
+    for each in leading[:2]:
+        holders: tuple[SeatId, ...] = ()
+        if not supporters and not opponents:
+            holders = _list_holders(timeline.state, each.idea)
+        leaders.append(LeadingSide(text=each.idea, supporters=holders))
+    if leaders and (supporters or opponents):
         leaders[0] = replace(leaders[0], supporters=supporters, opponents=opponents)
     return tuple(leaders)
 
 
-def _explain_no_result(timeline: SwarmTimeline, decision: Decision) -> How | None:
+def _list_holders(swarm: Swarm, text: str) -> tuple[SeatId, ...]:
+    """Return who held the idea with these words in the end."""
+    if swarm.measured is None:
+        return ()
+    for each in swarm.measured.backing:
+        if swarm.board.ideas[each.idea].text == text:
+            return each.backers
+    return ()
+
+
+def _explain_no_result(
+    timeline: SwarmTimeline, decision: Decision, leaders: Sequence[LeadingSide]
+) -> How | None:
     """Say why a run that is over has no result; None while it goes on."""
     closed = timeline.closed
     if not isinstance(closed, facts.SwarmClosed):
@@ -271,6 +291,12 @@ def _explain_no_result(timeline: SwarmTimeline, decision: Decision) -> How | Non
         return Undecided(reason="no_majority")
     if closed.reason in _LIMITS:
         return Undecided(reason="limit", limit=closed.reason)
+    counts = [len(each.supporters) for each in leaders]
+    completed = timeline.state.completed
+    is_read = completed is not None and completed.choice is not None
+    # Where readings decide they weigh more than heads: then the first two are told apart by them or not at all.
+    if not is_read and len(counts) > 1 and counts[0] > counts[1]:
+        return Undecided(reason="leads")
     return Undecided(reason="two_level")
 
 
@@ -461,9 +487,10 @@ def _collect_challenges(timeline: SwarmTimeline, outcome: RunOutcome) -> tuple[S
             continue
         for review in finding.reviews:
             if review.action == "challenge" and review.content:
-                text = f"{review.seat}: {review.content}"
                 entry = timeline.find_finding_line(finding)
-                challenges.append(SourcedClaim(text=text, entries=(entry,), seat=review.seat))
+                challenges.append(
+                    SourcedClaim(text=review.content, entries=(entry,), seat=review.seat)
+                )
     return tuple(challenges)
 
 

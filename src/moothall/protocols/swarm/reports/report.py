@@ -4,12 +4,11 @@ Both take the names of joins to undo; their figures are then those that the run 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
 from moothall.domain.safe_text import one_line
-from moothall.locale.catalogues import SwarmReportText
+from moothall.locale.catalogues import SHARED_REPORT, SwarmReportText
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmSettings
 from moothall.protocols.swarm.json_fields import format_agent_name
 from moothall.protocols.swarm.reports import answer
@@ -41,15 +40,13 @@ _VOTE_TONES: Final[Mapping[str, blocks.Tone]] = {
 def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> blocks.Report:
     """The final report at any time of a run, with the joins `apart` undone. Raises BadSetting when there is no such join."""
     words, standing = timeline.words, build_standing(timeline, apart)
-    decision = shown = build_decision(timeline)
-    if find_outcome(timeline).ideas:
-        # The headline is the idea's own sentence, not the words that an explorer had for it (S-34).
-        shown = replace(decision, choice="")
+    decision = build_decision(timeline)
     return build_report(
         timeline,
-        shown,
+        decision,
         words,
-        decision_blocks=(
+        figures=answer.list_figures(standing),
+        argument=(
             *answer.build_answer(standing, decision),
             *_build_sections(standing, *[*_SECTIONS][:FIRST]),
             *_build_lost_seats(timeline, decision),
@@ -57,16 +54,17 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
         record=_build_sections(standing, *[*_SECTIONS][FIRST:]),
         seats=(),
         subtitle=_build_subtitle(timeline),
-        undecided=answer.build_headline(standing),
     )
 
 
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
     titles = [str(getattr(words, section)) for section in _SECTIONS]
-    answer_titles = (words.conclusion, words.why, words.against)
-    cost_titles = (words.losses_title, words.cost, words.answerers, words.mended)
-    return (*answer_titles, *titles[:FIRST], words.lost, *titles[FIRST:], *cost_titles)
+    shared = SHARED_REPORT[words.language]
+    first = (shared.decision, shared.in_full, shared.reasons)
+    argued = (words.conclusion, words.why, words.against, *titles[:FIRST], words.lost)
+    folded = (shared.figures, words.cost, words.losses_title, words.answerers, words.mended)
+    return (*first, *argued, *titles[FIRST:], *folded)
 
 
 def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
