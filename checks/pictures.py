@@ -28,7 +28,7 @@ COLOURS = (
     (r"^  ■", "#d2a8ff"),
     (r"^#\d+ ", "#e6edf3"),
     (r"^  ", "#8b949e"),
-    (r"^after the peak", "#7ee787"),
+    (r"^Decided by ", "#7ee787"),
 )
 FLOW = {
     "en": (

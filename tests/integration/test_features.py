@@ -214,7 +214,8 @@ def test_what_a_protocol_of_another_distribution_quotes_is_checked_as_of_moots_o
     cli = Cli(tmp_path / "home", tmp_path, PYTHONPATH=str(tmp_path / "site"))
     seats = [f"--seat={name}=script:quoting.toml" for name in ("ada", "bob")]
     words = ["--protocol", "delphi", "--file", "notes.txt", *seats]
-    told = cli("run", "How many?", *words, "--session", "d1").out
+    cli("run", "How many?", *words, "--session", "d1")
+    told = cli("show", "d1", "--report").out
     assert "1 of 2 quotations and citations stand where they are said to." in told
     assert WRONG in cli("export", "d1", "minutes").out
     assert WRONG in html.unescape(cli("export", "d1", "html").out)
