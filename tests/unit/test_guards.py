@@ -1,6 +1,7 @@
 """Q-7: what looks like an echo, a refusal or a contradiction is asked about or marked, and costs no other part of its answer."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from moothall.features.review.facts import FindingsWeighed, RaisedFinding
 from moothall.features.review.rules import RULES
 from moothall.reading.answers import read_answer
 from moothall.reading.ask_back import is_within_item
+from moothall.reading.non_answers import EchoCheck, check_echo
 
 
 def build_check() -> Brief:
@@ -59,6 +61,22 @@ def test_an_echo_in_a_field_that_need_not_be_there_is_left_out() -> None:
     said: Any = read.said
     assert (said.reaction_score, said.intent_to_speak, said.reason) == (0.5, True, "")
     assert [note for note in read.mends if note.startswith("left_out reason ")]
+
+
+def test_a_listed_word_is_no_echo_whichever_form_of_the_item_lists_it() -> None:
+    """Q-7: a person's position on a candidate, whose item has a form of its own where it has a condition."""
+    position: dict[str, object] = {"type": "string", "enum": ["support", "oppose"]}
+    forms = [{"type": "object", "properties": {"position": position}}] * 2
+    items: dict[str, object] = {"type": "array", "items": {"anyOf": forms}}
+    whole = {"type": "object", "properties": {"ballot": items}}
+    schema = {"anyOf": [whole, {"type": "object", "properties": {"text": {"type": "string"}}}]}
+    own = "position: support, oppose or abstain."
+    brief = replace(build_brief("stand"), own=own, explains_fields=True)
+    said = {"ballot": [{"position": "support", "why": "support"}]}
+    echo = EchoCheck(brief, schema)
+    check_echo(echo, said, schema, (), in_lists=True)
+    with pytest.raises(BadAnswer):
+        echo.check("position", "support")
 
 
 def test_a_condition_that_is_an_echo_is_asked_about() -> None:

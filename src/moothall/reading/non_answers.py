@@ -165,13 +165,15 @@ def _iterate_worded(
         return
     if isinstance(value, list | tuple):
         for each in value if in_lists else ():
-            yield from _iterate_worded(each, schema.get("items", {}), name, depth + 1)
+            yield from _iterate_worded(
+                each, _join_branches(schema).get("items", {}), name, depth + 1
+            )
         return
     if is_dataclass(value):
         value = {each.name: getattr(value, each.name) for each in fields(value)}
     if not isinstance(value, Mapping):
         return
-    asked: Mapping[str, Schema] | None = schema.get("properties")
+    asked: Mapping[str, Schema] | None = _join_branches(schema).get("properties")
     for key, each in value.items():
         inner: Schema = {}
         is_asked = depth > 0
@@ -180,6 +182,25 @@ def _iterate_worded(
             is_asked = str(key) in asked
         if is_asked or not isinstance(each, str):
             yield from _iterate_worded(each, inner, str(key), depth + 1, in_lists=in_lists)
+
+
+def _join_branches(schema: Schema) -> Schema:
+    """Return the schema of a value that has one of several forms as one: each field or item may be what any form says."""
+    if "anyOf" not in schema:
+        return schema
+    fields: dict[str, list[Schema]] = {}
+    items: list[Schema] = []
+    for form in map(_join_branches, schema["anyOf"]):
+        if "items" in form:
+            items.append(form["items"])
+        for name, each in form.get("properties", {}).items():
+            fields.setdefault(name, []).append(each)
+    joined: dict[str, object] = {}
+    if fields:
+        joined["properties"] = {name: {"anyOf": forms} for name, forms in fields.items()}
+    if items:
+        joined["items"] = {"anyOf": items}
+    return joined
 
 
 def lists_words(schema: Schema) -> bool:
