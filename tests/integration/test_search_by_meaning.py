@@ -10,7 +10,12 @@ from bench.search.corpus import DECISIONS, QUERIES
 from bench.search.measure import build_memory, list_missed
 
 from moothall.memory.search import extract_query_terms, extract_terms
-from moothall.participants.semantic_similarity import RECORD_BYTES, VectorIndex, build_meaning_index
+from moothall.participants.semantic_similarity import (
+    RECORD_BYTES,
+    VectorIndex,
+    build_meaning_index,
+    has_meaning,
+)
 
 TEXTS = ["dogs in the office", "the database of the billing service", "屋顶安装太阳能板"]
 
@@ -46,6 +51,22 @@ def test_without_the_encoder_words_and_abbreviations_are_found() -> None:
         assert {query.kind for query in missed} <= {"paraphrase"}
 
     asyncio.run(work())
+
+
+def test_a_topic_that_says_nothing_is_like_nothing() -> None:
+    """D-16: it is found by its words alone, and what shares no word with a query is not found by a letter."""
+    index = VectorIndex()
+    index.add_texts(["x", "?!", "", "Q7", "扩张", "the office dogs"])
+    likeness = index.measure("zebra", 10)
+    assert list(likeness[:4]) == [0.0] * 4
+    assert all(likeness[4:])
+    assert [has_meaning(text) for text in ("ab", "abc", "扩", "扩张", "é1")] == [
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_vectors_are_computed_once_and_read_by_the_next_process(tmp_path: Path) -> None:

@@ -129,6 +129,19 @@ KEY_BYTES: Final = 16
 RECORD_BYTES: Final = KEY_BYTES + 2 * WIDTH
 """A record of the file: the key, then the vector as half-precision floats. The file only grows."""
 BATCH: Final = 64
+MIN_LETTERS: Final = 3
+"""A topic with fewer is searched by its words alone; a letter outside ASCII counts twice."""
+
+
+def has_meaning(text: str) -> bool:
+    """Whether a text says enough to be compared by its meaning: three letters, or two characters of a script without spaces."""
+    letters = 0
+    for char in text:
+        if char.isalnum():
+            letters += 1 if char.isascii() else 2
+        if letters >= MIN_LETTERS:
+            return True
+    return False
 
 
 def build_meaning_index(path: Path | None) -> "VectorIndex | None":
@@ -199,6 +212,9 @@ class VectorIndex:
         for text in new:
             number, key = len(self._keys), _build_key(text)
             self._keys.append(key)
+            # The encoder finds "x" as near to "zebra" as a real topic to a related one.
+            if not has_meaning(text):
+                continue
             vector = self._known.get(key)
             if vector is None:
                 self._missing.append(number)
