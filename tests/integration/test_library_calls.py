@@ -146,7 +146,7 @@ def test_the_embedded_model_gates_nothing() -> None:
 def test_a_dry_run_says_who_sits_and_what_it_costs_and_records_nothing() -> None:
     """G-8: nobody is asked, also before there is a key."""
     plan = hold(seats={"ada": "openai:gpt-5-mini", "bob": "openai:gpt-5-mini"}, dry_run=True)
-    assert (plan.protocol, [seat.id for seat in plan.seats]) == ("debate", ["ada", "bob"])
+    assert (plan.protocol, [seat.id for seat in plan.seats]) == ("debate", ["ada", "bob", "judge"])
     assert 0 < plan.calls.least <= plan.calls.most
     assert plan.usd is not None
     assert plan.tokens.most > 0

@@ -254,6 +254,12 @@ def evolve_shared(state: P, entry: Entry) -> P:
             return state
 
 
+def find_judge(opened: facts.Opened) -> str:
+    """Return the name of the seat that judges answers or ideas; "" where a session has none."""
+    judge: str = getattr(getattr(opened, "settings", None), "judge", "")
+    return judge
+
+
 def is_judge_ask(ask: AskId) -> bool:
     """Whether an ask puts pairs to a judge; its seat may have other tasks."""
     return parse_ask_kind(ask) == JUDGE_ASK

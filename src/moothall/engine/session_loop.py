@@ -14,7 +14,7 @@ from moothall.domain.effects import Ask
 from moothall.domain.facts import AsksSent, Fact, SeatLost, SessionResumed, ToolUsed
 from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.roster import Seat
-from moothall.domain.session_state import MAX_ATTEMPTS, PendingAsk
+from moothall.domain.session_state import MAX_ATTEMPTS, PendingAsk, find_judge, is_judge_ask
 from moothall.engine.context import LEAP_SECONDS, EngineContext, EntryAdded
 from moothall.engine.outages import (
     PROBE_SECONDS,
@@ -451,11 +451,12 @@ class SessionRun:
     async def _is_left_unfair(self) -> bool:
         """Whether those who can still be asked could not decide fairly without the seats that are out."""
         session_state = self.snapshot.session_state
-        voices = session_state.voices
+        serving = {*session_state.opened.helpers, find_judge(session_state.opened)}
+        voices = [seat for seat in session_state.seats if seat.id not in serving]
         lost = list(self._outages.held.values())
         self._unready = {}
         # A judge that is out joins nothing; whether the others can be asked shows when they are.
-        if all(fact.seat in session_state.opened.neutral for fact in lost):
+        if all(is_judge_ask(fact.ask) for fact in lost):
             return False
         out = self._outages.find_out_seats(session_state.unavailable, self._participants)
         is_alone = not self._outages.answered and not any(

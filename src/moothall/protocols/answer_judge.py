@@ -46,7 +46,6 @@ MAX_WANTED: Final = 120
 """How many pairs are judged at once; of more, those whose words are most alike, and for each answer at least one."""
 SECOND_ORDER: Final[frozenset[PairVerdict | None]] = frozenset(("same", "opposite"))
 """What a first verdict must be for the pair to be asked in the other order."""
-# An answer without a word on any pair is no answer: this table says nothing by silence.
 JUDGE_FORM: Final[AnswerTable[Any]] = AnswerTable(
     kind=JUDGE_ASK,
     reply=AnswersJudged,
@@ -54,6 +53,8 @@ JUDGE_FORM: Final[AnswerTable[Any]] = AnswerTable(
     form="json",
     max_tokens=2_500,
     asides=frozenset(("reason",)),
+    # Who has nothing to say of the pairs joins none.
+    silence=(),
 )
 
 
