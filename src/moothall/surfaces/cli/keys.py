@@ -59,7 +59,9 @@ async def list_keys() -> CommandResult:
 @provider_argument
 @json_command
 async def set_key(provider: str) -> CommandResult:
-    """Store the key of PROVIDER: typed unseen at a terminal, else the first line of standard input.
+    """Store the key of PROVIDER.
+
+    It is typed unseen at a terminal; else it is the first line of standard input.
 
     \b
     moot keys set openai
