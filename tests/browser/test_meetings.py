@@ -173,7 +173,7 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
     expect(timeline.locator("strong").filter(has_text="Tuesday")).to_be_visible()
     # No figure stands above the memo: they are in a fold below it.
     expect(panel.locator(".figures button").first).to_be_hidden()
-    panel.get_by_text("Figures", exact=True).click()
+    panel.locator("summary").filter(has_text="Figures").click()
     figure = panel.locator(".figures button:enabled").first
     figure.click()
     expect(panel.locator(".how")).not_to_be_empty()

@@ -104,7 +104,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
             {"name": clean(each.name), "state": each.state} for each in timeline.list_phases()
         ],
         "waiting": _build_waiting(timeline, snapshot),
-        "memo": encode_memo(build_memo(decision, opened.language)),
+        "memo": _clean_all(encode_memo(build_memo(decision, opened.language))),
         "decisionBlocks": encode_blocks(report.decision),
         "argumentBlocks": encode_blocks(report.argument),
         "lenses": lenses,
@@ -123,6 +123,17 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "may": list_allowed(snapshot),
     }
     return SessionView(fields, outline.items)
+
+
+def _clean_all(value: Any) -> Any:
+    """Return a value of a view with every text in it clean."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_clean_all(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _clean_all(each) for name, each in value.items()}
+    return value
 
 
 def encode_item(item: TimelineItem) -> Json:
