@@ -14,6 +14,7 @@ from bench.calls.costs import report_costs
 from bench.calls.decisions import report_decisions, report_judged
 from bench.calls.persona import report_asks, report_settings
 from bench.calls.sessions import SEATS, hold_session
+from bench.tokens import describe_counter
 from moothall.domain.effects import Brief
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.council.facts import AdviceResponse, Contribution
@@ -98,7 +99,7 @@ async def main() -> None:
         "\nWhat one ask sends beyond its matter, in tokens (three Chinese characters are two, four others one):\n"
     )
     print("\n".join(await report_instructions()))
-    print("\nWhat the asks of a decision send in all, schema and all:\n")
+    print(f"\nWhat the asks of a decision send in all, schema and all ({describe_counter()}):\n")
     print("\n".join(await report_decisions()))
     print("\nThe same where five seats word two answers in five ways, and a judge settles them:\n")
     print("\n".join(await report_judged()))

@@ -8,13 +8,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from bench.tokens import count_tokens
 from moothall.app.moot import Moot
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.reading.answers import read_answer
 from moothall.reading.schemas import build_request_schema, build_user_prompt
-from moothall_testkit.prompt_size import count_tokens
 
 SEATS: Final = 5
 SAID: Final[Mapping[Language, str]] = {

@@ -14,12 +14,12 @@ from tests.support.play_swarm import build_swarm_plan
 
 from bench.swarm.driver import Drive
 from bench.swarm.report import table
+from bench.tokens import count_tokens, describe_counter
 from moothall.domain.effects import Brief, CompareTexts
 from moothall.domain.facts import Language
 from moothall.protocols.swarm.rules.review import compare_by_words
 from moothall.reading.answers import read_answer
 from moothall.reading.schemas import build_request_schema, build_user_prompt
-from moothall_testkit.prompt_size import count_tokens
 
 SEATS: Final = 5
 ROUNDS: Final = 3
@@ -60,7 +60,7 @@ class SentTokens:
         sent = count_tokens(prompt)
         if is_json:
             schema = build_request_schema(brief, is_shown=True)
-            sent += count_tokens(json.dumps(schema, ensure_ascii=False))
+            sent += count_tokens(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
         self.calls[brief.ask.kind] += 1
         self.tokens[brief.ask.kind] += sent
 
@@ -156,3 +156,4 @@ def print_tokens() -> None:
     )
     head = (f"{SEATS} seats, {ROUNDS} rounds", "calls", "tokens each, en", "zh")
     print(table(head, [*rows, whole]))
+    print(f"({describe_counter()})")
