@@ -3,8 +3,10 @@
 import html
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -188,8 +190,10 @@ def test_a_protocol_of_another_distribution_is_shown_as_moots_own(tmp_path: Path
     assert set(estimate["tally"][0]) <= set(debate["tally"][0])
     listed = cli("list").out
     assert "d1\tdelphi (script)\t" in listed
-    (stored,) = (tmp_path / "home").rglob("list-*.json")
-    assert json.loads(stored.read_text(encoding="utf-8"))["lines"]["d1"][-1] == 1
+    (stored,) = (tmp_path / "home").rglob("list-*.db")
+    with closing(sqlite3.connect(stored)) as lines:
+        (fields,) = lines.execute("SELECT fields FROM lines WHERE session = 'd1'").fetchone()
+    assert json.loads(fields)[-1] == 1
     assert cli("list").out == listed
 
 

@@ -119,7 +119,8 @@ def test_two_servers_on_a_ledger_deliver_each_notice_once(
         assert [each["event"] for each in by_session["q"]] == ["decided"]
         (changed,) = by_session["q-again-2"]
         assert (changed["event"], changed["demo"], changed["standIn"]) == ("changed", "", "")
-        assert "it was “keep”, and is now: We drop it." in changed["text"]
+        assert "changed: it was “keep”; now: " in changed["text"]
+        assert ": drop. " in changed["text"]
         assert {each["session"] for each in received} == {waits, demo, toy, "q", "q-again-2"}
 
     SAID[0] = "keep"

@@ -196,6 +196,8 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
                 closed_at=entries[-1].at,
                 head=(await moot.engine.records(session))[-1].hash.hex(),
                 strength="fair",
+                badge="2 of 3",
+                what="yes, to “Which database?”",
             )
             # A process holds all but the words and the hash, which are read from the ledger where they are wanted.
             held = await moot.memory.get(session)

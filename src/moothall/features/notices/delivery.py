@@ -41,6 +41,7 @@ from moothall.plugins import (
     shorten_text,
 )
 from moothall.reports.memo import Memo, build_memo, summarize_decision
+from moothall.reports.sentences import strip_stop
 from moothall.reports.wording import explain_outage
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ class NoticeService:
                     former = await self._moot.decision(opened.subject.again_of)
                     if not has_changed(former, result):
                         return []
-                    before = summarize_decision(former).what
+                    before = strip_stop(summarize_decision(former).what)
                     change = words.change.format(before=before, after=sentences)
                     return [build("changed", words.changed, status=result.status, of=change)]
                 return [build("decided", words.decided, status=result.status, of=sentences)]
