@@ -165,7 +165,7 @@ def test_two_runs_leave_one_comment_and_the_gate_decides(tmp_path: Path, forge: 
 
     assert _run(tmp_path, forge, "--require", "approve", findings=[]).returncode == 0
     [updated] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
-    assert "**approve**" in updated
+    assert "**Approve: " in updated
     assert "F1" not in updated
     assert len(forge.comments) == 131
     assert forge.comments[3]["body"].endswith("trust me.")
@@ -234,7 +234,7 @@ def test_the_comment_holds_a_code_by_which_the_author_answers(
     cli("resume", session)
     assert _run(tmp_path, forge, *words, findings=[]).returncode == 0
     [updated] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
-    assert "**approve**" in updated
+    assert "**Approve: " in updated
     assert "moot join" not in updated
 
 
@@ -248,7 +248,7 @@ def test_a_review_without_a_verdict_uploads_nothing(tmp_path: Path, forge: Stand
     assert forge.uploads == []
     assert not (tmp_path / "moot-review.sarif").exists()
     [own] = [each["body"] for each in forge.comments if each["user"]["login"] == "bot"]
-    assert "half of the seats or more did not read all of the change" in own
+    assert "**No verdict: only 0 of " in own
 
 
 SECOND = {name: getattr(ROWS, name) for name in ROWS.__slots__ if getattr(ROWS, name)}

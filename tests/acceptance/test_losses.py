@@ -199,7 +199,7 @@ def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_pat
     assert len(timeline(document)) == 1
     assert '"agreed": []' in document
     for form in ("minutes", "html"):
-        assert "No decision" in cli("export", "s", form).out
+        assert "Not decided: 3 of 3 gave no answer" in cli("export", "s", form).out
 
 
 def test_a_meeting_whose_speakers_all_fail_says_so(cli: Cli, tmp_path: Path) -> None:

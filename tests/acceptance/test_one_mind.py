@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import moothall
-from moothall import Decision
+from moothall import Decision, build_memo
 from moothall.domain.effects import Brief
 
 
@@ -40,7 +40,7 @@ def test_one_function_on_several_seats_says_what_one_answer_of_it_is_worth(count
     assert decision.confidence == pytest.approx(0.65)
     assert (decision.effective, decision.minds) == (1.0, 1)
     assert (decision.strength, "one_model" in decision.reservations) == ("fair", True)
-    assert "All of them are the same model" in decision.to_json()["memo"]["text"]
+    assert "All of them are the same model" in build_memo(decision, "en").text
 
 
 @pytest.mark.usefixtures("home")

@@ -51,7 +51,9 @@ def test_a_parked_session_says_so_wherever_it_is_shown_and_goes_on_with_other_pa
     )
     parked = cli("run", "Ship?", *seat_words(platform, "ab"), "--session", "s", code=3)
     assert "\n  ■ Parked, nothing is decided or lost: a: scripted\n" in parked.out
-    assert parked.out.count("\nResume when that works again: moot resume s\n") == 1
+    assert parked.out.endswith(
+        "On hold, nothing is lost: a: scripted\nTo go on: `moot resume s`.\n"
+    )
     listed = cli("list")
     assert "\tparked\t" in listed.out
     assert listed.err == "s is parked: a: scripted; moot resume s\n"
@@ -88,7 +90,7 @@ def test_a_chinese_session_is_parked_in_chinese(cli: Cli, tmp_path: Path) -> Non
         "run", "发布吗？", *seat_words(write_outage(tmp_path), "ab"), "--session", "s", code=3
     )
     assert "会议已暂停" in done.out
-    assert "恢复正常后继续：moot resume s" in done.out
+    assert "继续：`moot resume s`。" in done.out
 
 
 @pytest.mark.parametrize("seat", ["human", "key"])
@@ -168,7 +170,7 @@ def test_a_session_that_lost_its_seats_names_the_command_that_goes_on_before_tha
         write_script(tmp_path / "spare.toml", dict.fromkeys("ab", MIND)),
     )
     done = cli("run", "Ship?", *seat_words(platform, "ab"), "--session", "s", code=4)
-    assert "Continue from before those losses: moot fork s" in done.out
+    assert "go on from before the end: `moot fork s`" in done.out
     cli(
         "fork",
         "s",

@@ -16,10 +16,14 @@ def test_a_meeting_in_german_has_german_headings_and_english_where_words_are_mis
 ) -> None:
     """M-11"""
     played = cli("demo", "persona", "--language", "de", "--pace", "fast", "--session", "s").out
-    assert "Geschrieben von: Mara" in played
-    assert "1 · Jonas · All four large customers hear it from me" in played
     # No German words yet.
-    assert "Beendet durch: the decider found that enough was said" in played
+    assert "\nDecided by 4 of 5, Theo against: " in played
+    assert (
+        "1 · Jonas · All four large customers hear it from me" in cli("show", "s", "--report").out
+    )
+    figures = cli("show", "s", "--figures").out
+    assert "Geschrieben von: Mara" in figures
+    assert "Beendet durch: the decider found that enough was said" in figures
     minutes = cli("export", "s", "minutes").out
     assert [
         head
@@ -92,7 +96,8 @@ def test_a_terminal_in_it_is_answered_in_english_until_the_user_names_it(
     assert run_new(cli, *plays, LC_ALL="de_DE.UTF-8") == run_new(cli, *plays, LC_ALL="C.UTF-8")
     settings = {"MOOT_CONFIG": str(tmp_path / "config.toml")}
     run_new(cli, "config", "set", "language", "de", **settings)
-    assert "Geschrieben von: Mara" in run_new(cli, "demo", "persona", "--fast", **settings)
+    run_new(cli, "demo", "persona", "--fast", **settings)
+    assert "Geschrieben von: Mara" in run_new(cli, "show", "last", "--figures", **settings)
 
 
 def test_the_calls_of_a_server_do_not_offer_it_and_take_it(cli: Cli) -> None:
