@@ -1,8 +1,11 @@
 """Ways of deciding, compared: facts in, figures out (G-3)."""
 
+import pytest
+
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import Topic
+from moothall.features.bench.bare import find_option
 from moothall.features.bench.questions import BenchQuestion
 from moothall.features.bench.runs import count_votes
 from moothall.features.bench.trials import Trial, compare_pairs, recommend, sum_up
@@ -65,3 +68,19 @@ def test_a_vote_is_as_dear_as_all_its_answers_and_not_what_is_known_of_them() ->
     }
     vote = count_votes(BenchQuestion(question="2 + 2?", answer="4"), answers, seats, Topic())
     assert (vote.said, vote.right, vote.calls, vote.tokens, vote.cost) == ("4", True, 2, 20, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "option"),
+    [
+        ("I would say no to that one.", "no"),
+        ("Yes.", "yes"),
+        ("It is not yes.", ""),
+        ("Yes or no, who knows?", ""),
+        ("Nobody can tell.", ""),
+        ("", ""),
+    ],
+)
+def test_a_bare_answer_is_the_only_option_that_it_names(said: str, option: str) -> None:
+    """G-3: nobody can ask it back; what it denies, or names beside another, is no answer."""
+    assert find_option(said, ("yes", "no")) == option

@@ -183,12 +183,16 @@ def find_option(said: str, options: Sequence[str]) -> str:
     read = find_choice(said, build_choices(tuple(options)))
     if read is not None:
         return read.value
-    if PATTERNS["denial"].search(said):
-        return ""
     named: list[str] = []
+    rest = said
     for option in options:
-        if re.search(rf"(?<![A-Za-z0-9_]){re.escape(option)}(?![A-Za-z0-9_])", said, re.IGNORECASE):
+        whole = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(option)}(?![A-Za-z0-9_])", re.IGNORECASE)
+        if whole.search(said):
             named.append(option)
+            rest = whole.sub(" ", rest)
+    # An option may be a denial itself: "no".
+    if PATTERNS["denial"].search(rest):
+        return ""
     if len(named) == 1:
         return named[0]
     return ""
