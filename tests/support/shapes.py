@@ -18,7 +18,10 @@ def assert_same_shape(one: Report, other: Report) -> None:
 
 
 def _list_shapes(report: Report) -> list[Any]:
-    return [describe_shape(block) for block in (*report.subtitle, *report.decision, *report.record)]
+    return [
+        describe_shape(block)
+        for block in (*report.subtitle, *report.about, *report.decision, *report.record)
+    ]
 
 
 def describe_shape(value: Any) -> Any:

@@ -262,7 +262,7 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
     for entries in range(1, len(held.entries) + 1):
         timeline = _upto(held, entries)
         assert render_minutes(timeline).startswith(
-            f"# Minutes: {timeline.session_state.opened.topic}\n\n{SESSION} · "
+            f"# Minutes: {timeline.session_state.opened.topic}\n\n## Decision\n"
         )
         seen = SeenPage(render_page(timeline))
         assert not seen.open

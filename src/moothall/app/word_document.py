@@ -50,6 +50,8 @@ def build_word_document(report: Report) -> bytes:
     if report.subtitle:
         document.add_paragraph(_join_texts(report.subtitle))
     writer.write(report.decision)
+    if report.about:
+        document.add_paragraph(_join_texts(report.about))
     writer.write(report.argument)
     writer.write(report.record)
     for fold in report.folds:

@@ -231,6 +231,9 @@ class Report:
     record: tuple[Block, ...] = ()
     folds: tuple[Fold, ...] = ()
     subtitle: tuple[Text, ...] = ()
+    """Below the title: what a reader must know before the result, such as that it is a demo."""
+    about: tuple[Text, ...] = ()
+    """Below the result: which session it was, when, by which rules, with what."""
     seats: tuple[SeatId, ...] = ()
     known: int = 0
     names: Mapping[str, str] = field(default_factory=dict)

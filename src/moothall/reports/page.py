@@ -175,14 +175,21 @@ def iterate_report(report: Report) -> Iterator[str]:
     page = _PageContext(
         {seat: _HUES[at % len(_HUES)] for at, seat in enumerate(report.seats)}, report.known
     )
-    subtitle = " · ".join(_render_text(page, text) for text in report.subtitle if text)
     yield f'<h1 class="said">{escape_text(report.topic)}</h1>'
-    if subtitle:
-        yield f'<p class="soft">{subtitle}</p>'
-    for block in chain(report.decision, report.argument, report.record):
+    yield _render_soft(page, report.subtitle)
+    for block in report.decision:
+        yield _render_block(page, block)
+    yield _render_soft(page, report.about)
+    for block in chain(report.argument, report.record):
         yield _render_block(page, block)
     for fold in report.folds:
         yield _render_block(page, blocks.Details(fold.title, fold.blocks))
+
+
+def _render_soft(page: "_PageContext", texts: Iterable[blocks.Text]) -> str:
+    """A line of what is said beside the matter; nothing where there is none."""
+    joined = " · ".join(_render_text(page, text) for text in texts if text)
+    return f'<p class="soft">{joined}</p>' if joined else ""
 
 
 def iterate_document(

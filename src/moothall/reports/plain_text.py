@@ -32,8 +32,10 @@ def iterate_markdown(report: Report) -> Iterator[str]:
         head.append(Preface(tuple(quote_markdown(report.topic))))
     if report.subtitle:
         head.append(Preface((_join_texts(report.subtitle),)))
+    about = [Preface((_join_texts(report.about),))] if report.about else []
     folded = chain.from_iterable(fold.blocks for fold in report.folds)
-    return _iterate_blocks(chain(head, report.decision, report.argument, report.record, folded))
+    parts = chain(head, report.decision, about, report.argument, report.record, folded)
+    return _iterate_blocks(parts)
 
 
 def extract_question(topic: str) -> str:

@@ -318,8 +318,7 @@ def build_report(
         value = getattr(opened, name)
         if value:
             heads.append(note.format(one_line(str(value))))
-    heads += describe_framing(opened)
-    heads.append(summarize_given(timeline.language, opened.subject))
+    about = [*describe_framing(opened), summarize_given(timeline.language, opened.subject)]
     cost = f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}"
     memo = build_memo(decision, timeline.language)
     full = text
@@ -362,7 +361,8 @@ def build_report(
         argument=argued,
         record=shown,
         folds=tuple(fold for fold in folds if fold.blocks),
-        subtitle=(timeline.session, times, *filter(None, heads), *subtitle),
+        subtitle=tuple(heads),
+        about=(timeline.session, times, *filter(None, about), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
         names=map_names(words),

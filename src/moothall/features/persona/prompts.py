@@ -16,7 +16,7 @@ from moothall.domain.prompt_parts import (
     join_choices,
 )
 from moothall.domain.safe_text import FENCE, USER_MARK
-from moothall.domain.session_state import JUDGE_ASK
+from moothall.domain.session_state import is_judge_ask
 from moothall.domain.topic import list_input_numbers
 from moothall.features.persona.answer_table import FORMS, MeetingAsk, build_person_ask
 from moothall.features.persona.facts import (
@@ -119,7 +119,7 @@ MAX_LABEL_SHOWN = 60
 
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
-    if ask.kind == JUDGE_ASK:
+    if is_judge_ask(ask.id):
         return build_judge_brief(state, ask, list_wanted_pairs(state, state.open_answers))
     if is_facts_ask(ask.id):
         return build_facts_rules(state, ask)
@@ -140,7 +140,7 @@ def _build_rules(asked: MeetingAsk) -> AnswerRules:
 
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
-    if ask.kind == JUDGE_ASK:
+    if is_judge_ask(ask.id):
         return build_judge_brief(state, ask, list_wanted_pairs(state, state.open_answers))
     if is_facts_ask(ask.id):
         unheard = ContextWindow(window=state.memory.window)
