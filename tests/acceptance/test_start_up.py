@@ -55,9 +55,9 @@ def list_modules(home: Path, *command: str, given: str = "") -> set[str]:
     [
         (("--version",), 11),
         (("--help",), 12),
-        (("list",), 47),
-        (("list", "--json"), 47),
-        (("list", "--open"), 47),
+        (("list",), 48),
+        (("list", "--json"), 48),
+        (("list", "--open"), 48),
     ],
 )
 def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most: int) -> None:

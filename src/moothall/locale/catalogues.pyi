@@ -214,6 +214,8 @@ class ContextFilesText(Texts):
     absent: str
     too_long: str
     to_read: str
+    folded: str
+    passages_read: str
     passages: str
     pictures: str
     media: str

@@ -24,13 +24,18 @@ MAX_SHOWN_LENGTH: Final = 120_000
 """Characters of files that a prompt shows whole."""
 SEARCHED_LENGTH: Final = 24_000
 """Characters of passages that it shows in their place where there is more."""
-MAX_LISTED: Final = 100
+LOOKED_UP_LENGTH: Final = 8_000
+"""The same for a seat that reads and searches the files itself."""
+MIN_SERIES: Final = 4
+"""Fewer names than these are listed one by one."""
 MAX_REPORTED_LENGTH: Final = 20_000
 """Characters of one file that a report shows; the export has all."""
 MAX_WHOLE_LENGTH: Final = 4_000
 """A file that was cited and is not longer is shown whole in the report of a session that is over; of a longer one passages are."""
 LINES_AROUND: Final = 3
 """So many lines stand before and behind a cited one."""
+_NUMBERED: Final = compile_late(r"(?P<before>.*?)(?P<number>\d{1,9})(?P<after>\D*)")
+"""A name with its last number."""
 _PAGE: Final = compile_late(r"\[page (\d+)\]")
 
 
@@ -63,10 +68,22 @@ def reads_tree(opened: Opened, seat: Seat) -> bool:
     return not set(GIVEN_TOOLS).isdisjoint(list_tool_names(opened, seat, ()))
 
 
+def can_look_up(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> bool:
+    """Whether a seat has tools over these files, and a participant that can call them."""
+    has_tools = not set(GIVEN_TOOLS).isdisjoint(list_tool_names(opened, seat, context))
+    return has_tools and parse_kind(seat.platform) not in TOOLLESS
+
+
+def find_passage_room(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> int:
+    """Return how many characters of passages a seat is shown: long evidence goes to who cannot look it up (E-10)."""
+    if can_look_up(opened, seat, context):
+        return LOOKED_UP_LENGTH
+    return SEARCHED_LENGTH
+
+
 def is_read_by_tools(opened: Opened, seat: Seat, context: tuple[ContextFile, ...]) -> bool:
     """Whether a seat is shown passages alone although all would fit: a model that reads the files itself."""
-    reads = not set(GIVEN_TOOLS).isdisjoint(list_tool_names(opened, seat, context))
-    return reads and fits_prompt(context) and parse_kind(seat.platform) not in TOOLLESS
+    return fits_prompt(context) and can_look_up(opened, seat, context)
 
 
 @lru_cache(maxsize=16)
@@ -76,10 +93,13 @@ def format_context(
     goal: str = "",
     *,
     is_searched: bool = False,
+    has_read: bool = False,
+    room: int = SEARCHED_LENGTH,
 ) -> str:
     """The files below each other, every line of them with its number and behind a mark.
 
-    Where they are too long for a prompt, or `is_searched`: their names, and the passages that have to do with the question.
+    Where they are too long for a prompt, or `is_searched`: their names, and the passages that have to do with the question; these
+    are left out for a seat that `has_read` them and can look them up again.
     """
     words = CONTEXT_FILES[language]
     parts = [words.heading, words.cite]
@@ -90,16 +110,66 @@ def format_context(
                 text = number_lines(Passage(each.name, 1, split_lines(each.text)))
             parts.append(f"{words.file.format(name=each.name)}\n{quote_lines(text)}")
         return "\n".join(parts)
-    names = [f"{each.name} ({len(split_lines(each.text))})" for each in context[:MAX_LISTED]]
-    if len(context) > MAX_LISTED:
-        names.append(f"… +{len(context) - MAX_LISTED}")
     why = words.to_read if is_searched else words.too_long
-    parts += [why, quote_lines("\n".join(names)), words.passages]
-    for passage in search_files(context, goal, SEARCHED_LENGTH):
+    parts += [why, quote_lines("\n".join(fold_names(context, words.folded)))]
+    if has_read:
+        return "\n".join([*parts, words.passages_read])
+    parts.append(words.passages)
+    for passage in search_files(context, goal, room):
         parts.append(
             f"{words.file.format(name=passage.place)}\n{quote_lines(number_lines(passage))}"
         )
     return "\n".join(parts)
+
+
+def fold_names(context: tuple[ContextFile, ...], folded: str) -> list[str]:
+    """Return the names of all files, a line for each folder: names that differ by a number in equal steps stand for each other.
+
+    `folded` words such a series: `f002.md, f006.md … f198.md (50 files)`.
+    """
+    folders: dict[str, list[ContextFile]] = {}
+    for each in context:
+        folder, slash, _ = each.name.rpartition("/")
+        folders.setdefault(folder + slash, []).append(each)
+    lines: list[str] = []
+    for folder, files in folders.items():
+        shown = ", ".join(_fold_series(files, len(folder), folded))
+        lines.append(f"{one_line(folder)}: {shown}" if folder else shown)
+    return lines
+
+
+def _fold_series(files: list[ContextFile], prefix: int, folded: str) -> list[str]:
+    """Return the names of one folder without its own, each with its number of lines; a series by its ends."""
+    shown: list[str] = []
+    start = 0
+    while start < len(files):
+        end = _find_series_end(files, start)
+        names = [one_line(each.name[prefix:]) for each in files[start:end]]
+        if len(names) < MIN_SERIES:
+            end = start + 1
+            shown.append(f"{names[0]} ({len(split_lines(files[start].text))})")
+        else:
+            first, second, last = names[0], names[1], names[-1]
+            shown.append(folded.format(first=first, second=second, last=last, count=len(names)))
+        start = end
+    return shown
+
+
+def _find_series_end(files: list[ContextFile], start: int) -> int:
+    """Return where a series of names ends that begins at a place: the same letters, numbers of one width in equal steps."""
+    known = _NUMBERED.fullmatch(files[start].name)
+    end, step = start + 1, 0
+    while known is not None and end < len(files):
+        other = _NUMBERED.fullmatch(files[end].name)
+        if other is None or other["before"] != known["before"] or other["after"] != known["after"]:
+            break
+        width = len(other["number"]) == len(known["number"])
+        gap = int(other["number"]) - int(known["number"])
+        # The first two names say the step of all.
+        if not width or gap < 1 or step not in {0, gap}:
+            break
+        known, step, end = other, gap, end + 1
+    return end
 
 
 def format_pictures(language: Language, pictures: tuple[ContextFile, ...]) -> str:

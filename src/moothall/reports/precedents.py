@@ -13,6 +13,8 @@ from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS
 from moothall.reports.given import (
+    can_look_up,
+    find_passage_room,
     format_context,
     format_pictures,
     is_read_by_tools,
@@ -71,7 +73,14 @@ def add_background(
     given = []
     if files:
         goal = brief.perception.goal
-        given.append(format_context(brief.language, files, goal, is_searched=is_searched))
+        # Long evidence is paid once (E-10): who has answered has read the passages, and looks up what it needs of them.
+        has_read = bool(brief.perception.own_words) and can_look_up(opened, brief.seat, files)
+        room = find_passage_room(opened, brief.seat, files)
+        given.append(
+            format_context(
+                brief.language, files, goal, is_searched=is_searched, has_read=has_read, room=room
+            )
+        )
     if pictures:
         given.append(format_pictures(brief.language, pictures))
     if subject.precedents:

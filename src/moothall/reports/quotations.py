@@ -20,7 +20,7 @@ from moothall.domain.topic import ContextFile, Topic
 from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText
 from moothall.reports import blocks
 from moothall.reports.decision import EvidenceBase, QuotationFault, SeatQuotations
-from moothall.reports.given import SEARCHED_LENGTH, fits_prompt, is_read_by_tools
+from moothall.reports.given import find_passage_room, fits_prompt, is_read_by_tools
 from moothall.reports.timeline import SessionTimeline, TimelineLine
 
 MAX_NAMED: Final = 12
@@ -304,7 +304,8 @@ def _list_shown(timeline: SessionTimeline, files: tuple[ContextFile, ...]) -> It
         if fits_prompt(visible) and not is_read_by_tools(opened, seat, visible):
             yield from (each.name for each in visible)
         else:
-            yield from (each.file for each in search_files(visible, opened.topic, SEARCHED_LENGTH))
+            room = find_passage_room(opened, seat, visible)
+            yield from (each.file for each in search_files(visible, opened.topic, room))
     for use in timeline.tool_uses:
         for place in use.fact.places:
             name = _find_file(place, files)
