@@ -151,7 +151,11 @@ SCENES = (
     Scene(protocol="advisory", seats=_COUNCIL, file="hsm.toml", settings={"owner": "emerson"}),
     Scene(protocol="consensus", seats=_COUNCIL, file="hsm.toml"),
     Scene(
-        protocol="swarm", seats=("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi"), file="swarm.toml"
+        protocol="swarm",
+        seats=("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi"),
+        file="swarm.toml",
+        # As in the demo: no script has a word on which ideas are one.
+        settings={"judge": ""},
     ),
 )
 

@@ -280,6 +280,9 @@ def _hear_judge(state: P, fact: facts.AnswersJudged) -> P:
         else:
             said[pair] = each
     hearing = JudgeHearing(said=said, again=again, asked=state.hearing.asked + 1)
+    # Who says nothing of any pair is not asked the same again.
+    if not fact.said.judgements:
+        hearing = replace(hearing, lost="malformed")
     return fast_replace(state, hearing=hearing)
 
 
