@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from moothall.domain.safe_text import shorten_text as shorten_text
     from moothall.domain.safe_text import strip_control as strip_control
     from moothall.domain.seeded_random import random_unit as random_unit
+    from moothall.domain.session_state import JUDGE_ASK as JUDGE_ASK
     from moothall.domain.session_state import LostSeat as LostSeat
     from moothall.domain.session_state import ProtocolState as ProtocolState
     from moothall.domain.session_state import RevealedLine as RevealedLine
@@ -264,7 +265,7 @@ domain.replace: copy_fields fast_replace
 domain.roster: MAX_SEATS Seat validate_seats
 domain.safe_text: compile_late dump_json one_line quote_lines quote_user shorten_text strip_control
 domain.seeded_random: random_unit
-domain.session_state: LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
+domain.session_state: JUDGE_ASK LostSeat ProtocolState RevealedLine evolve_shared list_lost_seats
 domain.topic: ContextFile Frame Headline InputReplies MAX_LABEL_LENGTH UserReply drop_replies
 domain.topic: index_replies join_replies list_input_numbers normalize_label read_replies RepositoryTree
 domain.vocabulary: PATTERNS is_pass_text
