@@ -146,13 +146,14 @@ def test_a_person_is_asked_for_the_option_too(mailbox: str, syntheses: tuple[str
     """D-24: at the terminal, on the page and in a mailbox; a condition and the reason are theirs to add."""
     table = bring_to_vote(*syntheses, mailbox=mailbox)
     person = build_person_ask(table.brief("eve"))
-    first, condition, why, sure, *_ = person.steps
+    first, condition, due, why, sure, *_ = person.steps
     assert (first.text, [choice.value for choice in first.choices]) == (
         "Which option do you vote for?",
         [*OPTIONS],
     )
     assert [command.word for command in person.commands] == ["/abstain"]
-    assert (condition.is_needed, why.name, sure.name) == (False, "why", "confidence")
+    assert (condition.is_needed, due.name) == (False, "due")
+    assert (why.name, sure.name) == ("why", "confidence")
     assert "moved_by" in {step.name for step in person.steps}, (
         "a mind that was made up before can have been changed"
     )

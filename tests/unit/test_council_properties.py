@@ -437,13 +437,15 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
     assert closed.reason == "settled" or not closed.unasked
     if not isinstance(state.opened.settings, AdvisorySettings):
         # D-12: what is carried and more likely wrong than right says so.
-        is_likely = (closed.confidence or 0) >= 0.5 - 1e-9
+        # what nobody had before they talked has no chance of being right beside it.
+        is_likely = closed.confidence is None or closed.confidence >= 0.5 - 1e-9
         assert not closed.carried or is_likely or closed.consensus_type == "contested"
     assert not closed.candidates or closed.candidates[0].line == closed.motion
     types = {line.id: line.said.type for line in state.lines}
     assert all(types[number] == "challenge" for number in closed.open_challenges)
     assert closed.motion is not None or not closed.carried
-    assert closed.motion is None or types[closed.motion] in {"propose", "synthesize"}
+    # an answer that is voted for counts, whether or not anybody proposed it: then the vote has its words.
+    assert closed.motion is None or types[closed.motion] in {"propose", "synthesize", "vote"}
     assert closed.carried or not closed.overturned
     sided = [ballot for ballot in closed.ballots if ballot.position not in {None, "abstain"}]
     assert closed.voters == len(sided)

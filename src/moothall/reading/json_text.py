@@ -169,7 +169,8 @@ def split_labelled_lines(
             labelled[-1] = (before, f"{said}\n{line}")
         else:
             others.append(line)
-    return labelled, "\n".join(others)
+    # A fence around the lines says nothing.
+    return labelled, "\n".join(line for line in others if not line.lstrip().startswith("```"))
 
 
 def _join_folded_lines(text: str) -> list[str]:
