@@ -101,6 +101,8 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(
         terminal.type("2\r")
         terminal.wait_for("On a condition?")
         terminal.type("with backups\r")
+        terminal.wait_for("By when")
+        terminal.type("\r")
         terminal.wait_for("Why?")
         terminal.type("\r")
         terminal.wait_for("(Enter: not stated)")

@@ -160,7 +160,8 @@ def test_a_range_of_commits_is_planned_before_the_shipped_panel(cli: Cli) -> Non
         "customer",
     ]
     assert plan["opened"]["topic"] == "Is this change ready? a.py (+1 −1)"
-    assert plan["calls"] == {"least": 4, "most": 12}
+    # Each reviewer may look up things in the repository four times.
+    assert plan["calls"] == {"least": 4, "most": 28}
     assert "files: 1, lines: 2, parts: 1" in cli("review", *words).out
     assert json.loads(cli("list", "--json").out)["sessions"] == []
 

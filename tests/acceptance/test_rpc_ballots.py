@@ -517,7 +517,8 @@ def test_trust_tells_accuracy_and_the_brier_score_of_each_category(wire: ApiMode
 @pytest.mark.parametrize(
     ("blind", "decided", "confidence", "kind", "agreement", "strength"),
     [
-        ("ABCDD", "C", 0.2093, "contested", "after_reading", "disputed"),
+        # D-26: nobody's answer led before; that they agreed only after talking is what remains to be said.
+        ("ABCDD", "C", 0.2093, "contested", "after_reading", "weak"),
         ("DAAAA", "D", 0.2403, "contested", "after_reading", "disputed"),
         ("AAAAA", "A", 0.8537, "unanimous", "blind", "fair"),
     ],
