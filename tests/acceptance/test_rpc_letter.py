@@ -307,12 +307,11 @@ SUBJECT: dict[str, Any] = {
     "patience": "3d",
     "reading": "strict",
     "chance": True,
-    "facts": "auto",
     "allowSecrets": True,
     "memory": False,
     "check": True,
 }
-FRAME: dict[str, Any] = {"kind": "open", "frame": "auto"}
+FRAME: dict[str, Any] = {"kind": "open", "frame": "auto", "facts": "auto"}
 LIMITS: dict[str, Any] = {"tokens": 100_000, "money": 1.5, "time": "10m"}
 TOOLS: dict[str, Any] = {"tools": "auto", "toolCalls": 3, "toolBudget": {"seat.calls": 9}}
 CONSULT: dict[str, Any] = {
@@ -726,6 +725,7 @@ def test_every_call_of_the_description_can_be_made_as_described(
         assert required <= set(params)
         assert set(schemas) - set(params) == UNSEEN.get(name, set()), name
         for key, value in params.items():
+            assert key in schemas, (name, key)
             Draft202012Validator(schemas[key]).validate(value)
         result = client(name, **params)
         Draft202012Validator(methods[name]["result"]["schema"]).validate(result)
