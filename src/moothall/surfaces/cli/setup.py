@@ -43,6 +43,7 @@ EXTRAS = {
     "a2a": "fasta2a",
     "acp": "acp",
     "anthropic": "anthropic",
+    "docx": "docx",
     "google": "google.genai",
     "notify": "apprise",
     "otel": "opentelemetry.sdk",
