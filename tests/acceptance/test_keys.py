@@ -77,6 +77,11 @@ def test_whoever_has_no_model_is_asked_for_a_key_at_a_terminal(cli: Cli) -> None
         terminal.wait_for("is no provider with a key")
         terminal.type("\n")
         assert terminal.ended() == 2
+    with Terminal(cli, "run", "Ship on Friday?") as terminal:
+        terminal.wait_for("Enter a key now?")
+        terminal.type("\x04")
+        assert terminal.ended() == 2
+        assert b"Aborted" not in terminal.raw
     assert not (cli.home / "keys.toml").exists()
     with Terminal(cli, "run", "Ship on Friday?", "--dry-run") as terminal:
         terminal.wait_for("No model is set up.")

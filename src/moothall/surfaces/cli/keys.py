@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Final
 
 import click
 
@@ -13,7 +14,9 @@ from moothall.surfaces.cli.main import guess_language
 from moothall.surfaces.cli.output import CommandResult, Note, json_command
 
 provider_argument = click.argument("provider")
-MAX_TRIES = 3
+MAX_TRIES: Final = 3
+MAX_OFFERED: Final = 6
+"""How many providers the question names; `moot keys set` takes all."""
 
 
 @click.group(invoke_without_command=True)
@@ -104,6 +107,15 @@ def _read_key(variable: str) -> str:
 
 def offer_key() -> bool:
     """Ask at a terminal for a provider and its key, and store it; False where no key was entered."""
+    try:
+        return _ask_for_key()
+    except click.Abort:
+        # Ctrl-D says the same as Enter.
+        click.echo(err=True)
+        return False
+
+
+def _ask_for_key() -> bool:
     words = DISCOVERY[guess_language()]
     providers = ", ".join(list_keyed_providers()[:MAX_OFFERED])
     for _ in range(MAX_TRIES):
@@ -121,7 +133,3 @@ def offer_key() -> bool:
         click.echo(words.stored.format(variable=variable), err=True)
         return True
     return False
-
-
-MAX_OFFERED = 6
-"""How many providers the question names; `moot keys set` takes all."""
