@@ -1,4 +1,4 @@
-"""The judge of answers, ideas and findings (Q-3): which words of several seats say one thing, asked of one seat that has no say.
+"""The judge of answers and ideas (Q-3): which words of several seats say one thing, asked of one seat that has no say.
 
 Each pair is put to it twice, in one order and in the other, and joined only where both say the same. The second order is asked
 only for what could be joined or excluded by it. What one order joins and the other does not is asked once more in both, where no
@@ -38,7 +38,7 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import ANSWER_JUDGE, AnswerJudgeText
 from moothall.scoring.likeness import measure_by_words
 
-JudgedTexts = Literal["answers", "ideas", "findings"]
+JudgedTexts = Literal["answers", "ideas"]
 """What a judge compares."""
 MAX_ASKED: Final = 60
 """How many pairs one ask holds."""
